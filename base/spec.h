@@ -36,6 +36,7 @@ typedef struct mz_spec {
   int players;    /* 1 or 2 */
   mz_turns turns; /* two players: one of the last two */
   int max_moves;  /* time limit in moves after which a game is *truncated*; 0: none */
+  int longest;    /* without a limit: moves after which every game has ended by itself, for plans of memory; 0: not known */
   int outcomes;   /* of chance after a move, by number (mz_step.outcome); 0: none, or without numbers */
   int symmetries; /* of the board, including the identity: 1, 2 or 8 (symmetry.h) */
   bool half_turn; /* the second of two symmetries is half a turn, instead of columns mirrored */

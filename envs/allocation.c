@@ -294,6 +294,7 @@ static void fill_spec(mz_spec *spec, const mz_course *course) {
   }
   *spec = mz_env_allocation.spec;
   spec->actions = course->plans;
+  spec->longest = course->stages;
   spec->reward_min = -(float)(worst * (1 + 1e-6));
   spec->return_min = -(float)((sum + limits) * (1 + 1e-6));
 }
@@ -344,6 +345,7 @@ const mz_env mz_env_allocation = {
              .obs_size = MZ_COURSE_OBSERVATION,
              .actions = BUILTIN_PLANS,
              .players = 1,
+             .longest = MZ_COURSE_STAGES_MAX,
              .symmetries = 1,
              .reward_min = -16,
              .reward_max = 0,

@@ -117,6 +117,7 @@ static mz_status fill(mz_env *env, const char *where) {
   const options *o = env->options;
   env->spec.obs_shape[0] = (int)o->rows, env->spec.obs_shape[1] = (int)o->columns;
   env->spec.obs_size = (int)(o->rows * o->columns);
+  env->spec.longest = (int)o->rows - 1;
   return MZ_OK;
 }
 
@@ -135,6 +136,7 @@ const mz_env mz_env_catch = {
              .obs_size = ROWS * COLUMNS,
              .actions = ACTIONS,
              .players = 1,
+             .longest = ROWS - 1,
              .symmetries = 1,
              .reward_min = -1,
              .reward_max = 1,

@@ -131,5 +131,6 @@ const mz_env mz_env_freeway = {
     .observation =
         "10 x 10 cells, 7 planes of 0 or 1: chicken, car, and for each speed (1 is fastest) the cell behind a car that has it",
     MZ_MINATAR_SPEC(CHANNELS, 3, 0, 1, CROSSINGS_MAX),
+    .spec.longest = TIME_LIMIT + 1,
     MZ_MINATAR_MEMBERS(freeway, 2),
 };

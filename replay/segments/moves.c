@@ -68,6 +68,10 @@ size_t mz_moves_written_max(const mz_spec *spec, int length) {
   return 4 * sizeof(uint32_t) + (size_t)length * a_move; /* three sizes, and one offset more than there are moves */
 }
 
+int mz_moves_length_max(const mz_spec *spec, size_t bytes) {
+  return (int)(bytes / (written_per_move(mz_spec_obs_bytes(spec)) + written_per_entry));
+}
+
 mz_status mz_moves_read_sizes(mz_reader *reader, const mz_spec *spec, const char *what, int *length, uint32_t *entries,
                               size_t *bytes) {
   const size_t obs_bytes = mz_spec_obs_bytes(spec);

@@ -28,6 +28,8 @@ void mz_moves_copy(const mz_moves *from, int first, int count, size_t obs_bytes,
 void mz_moves_write(const mz_moves *moves, size_t obs_bytes, mz_writer *writer);
 /* Returns the bytes that `length` moves with all actions legal take as written, the sizes before the arrays included. */
 size_t mz_moves_written_max(const mz_spec *spec, int length);
+/* Returns the most moves that fit into so many bytes, in memory or as written: of each one action is legal. */
+int mz_moves_length_max(const mz_spec *spec, size_t bytes);
 /* Reads what goes before the arrays and checks that they fit what is left and a game of this spec, so that memory may be had for
  * them. MZ_E_CHECKPOINT; `what` begins the message. *bytes: the size of the arrays as written. */
 mz_status mz_moves_read_sizes(mz_reader *reader, const mz_spec *spec, const char *what, int *length, uint32_t *entries,

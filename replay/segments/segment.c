@@ -1,22 +1,37 @@
 #include "base/maths/digest.h"
 #include "replay/segments/segment_build.h"
 
-int mz_segment_length_max(const mz_spec *spec, mz_cut cut) {
-  enum { UNBOUNDED = 1000 };
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Returns the most moves of a game; 0: not known. Two players of a board are taken to come to an end. */
+static int game_length_max(const mz_spec *spec) {
   const int cells = spec->obs_shape[0] * spec->obs_shape[1];
-  const int game = spec->max_moves ? spec->max_moves : cells > 1 ? 2 * cells : UNBOUNDED;
-  return cut.segment_moves && cut.segment_moves + cut.look_ahead < game ? cut.segment_moves + cut.look_ahead : game;
+  if (spec->max_moves > 0) return spec->max_moves;
+  if (spec->longest > 0) return spec->longest;
+  return spec->players == 2 && cells > 1 ? 2 * cells : 0;
+}
+
+int mz_segment_length_max(const mz_spec *spec, mz_cut cut) {
+  enum { WHOLE_GAME = 4096 };
+  const int game = game_length_max(spec), cut_at = cut.segment_moves > 0 ? cut.segment_moves + cut.look_ahead : 0;
+  const int length = game && cut_at ? least(game, cut_at) : game + cut_at; /* one of them is 0 */
+  return least(length ? length : WHOLE_GAME, mz_moves_length_max(spec, MZ_SEGMENT_BYTES_MAX));
+}
+
+/* Returns the bytes of the longest segment's moves if all actions were legal at each of them. */
+static size_t moves_bytes_max(const mz_spec *spec, mz_cut cut) {
+  const int length = mz_segment_length_max(spec, cut);
+  return mz_moves_bytes(length, (size_t)length * (size_t)spec->actions, mz_spec_obs_bytes(spec));
 }
 
 double mz_segment_bytes_max(const mz_spec *spec, mz_cut cut) {
-  const int length = mz_segment_length_max(spec, cut);
-  const size_t entries = (size_t)length * (size_t)spec->actions;
-  return (double)(sizeof(mz_segment) + mz_moves_bytes(length, entries, mz_spec_obs_bytes(spec)));
+  const size_t bytes = sizeof(mz_segment) + moves_bytes_max(spec, cut);
+  return (double)(bytes < MZ_SEGMENT_BYTES_MAX ? bytes : MZ_SEGMENT_BYTES_MAX);
 }
 
 double mz_transition_bytes(const mz_spec *spec, mz_cut cut) {
   const int length = mz_segment_length_max(spec, cut);
-  const double move = (mz_segment_bytes_max(spec, cut) - sizeof(mz_segment)) / length;
+  const double move = (double)moves_bytes_max(spec, cut) / length;
   return move * (cut.segment_moves && cut.segment_moves < length ? (double)length / cut.segment_moves : 1);
 }
 

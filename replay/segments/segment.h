@@ -55,8 +55,9 @@ typedef struct mz_cut {
   int look_ahead;    /* n + K */
 } mz_cut;
 
-/* For plans of memory, all actions being legal: moves of the longest segment (where nothing bounds a game, twice as many as its
- * board has cells), its bytes, and those of a drawable position with its part of the look-ahead. */
+/* For plans of memory, all actions being legal: moves of the longest segment, its bytes, and those of a drawable position with its
+ * part of the look-ahead. Where nothing bounds a whole game, two players of a board are taken to make twice as many moves as it has
+ * cells, and other games 4,096. */
 int mz_segment_length_max(const mz_spec *spec, mz_cut cut);
 double mz_segment_bytes_max(const mz_spec *spec, mz_cut cut);
 double mz_transition_bytes(const mz_spec *spec, mz_cut cut);
