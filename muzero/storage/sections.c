@@ -137,14 +137,15 @@ static mz_status read_replay(mz_state *state, mz_reader *reader, const origin *f
 
 /* ---- games ---- */
 
+/* A game without a limit has at most the moves that a segment takes; written they are smaller, with the versions beside them not
+ * twice as large. */
 static size_t games_max(const mz_state *state, const mz_settings *stored) {
-  enum { MOVES_UNBOUNDED = 1 << 16 }; /* of a game without a limit of moves, more than any has */
   const mz_spec *spec = &state->env->spec;
   const mz_cut cut = mz_state_cut(stored);
-  const size_t whole = spec->max_moves > 0 ? (size_t)spec->max_moves : MOVES_UNBOUNDED;
-  const size_t moves = cut.segment_moves > 0 ? (size_t)cut.segment_moves + (size_t)cut.look_ahead : whole;
+  const size_t moves = cut.segment_moves > 0 ? (size_t)cut.segment_moves + (size_t)cut.look_ahead : (size_t)spec->max_moves;
   const size_t a_move = mz_spec_obs_bytes(spec) + (size_t)spec->actions * 8 + 64;
-  return 64 + (size_t)stored->selfplay.games * (2 * state->env->state_size + 128 + (moves + 1) * a_move);
+  const size_t recorded = moves > 0 ? (moves + 1) * a_move : 2 * (size_t)MZ_SEGMENT_BYTES_MAX;
+  return 64 + (size_t)stored->selfplay.games * (2 * state->env->state_size + 128 + recorded);
 }
 
 static mz_status write_games(const mz_state *state, mz_writer *writer) {

@@ -35,7 +35,8 @@ typedef struct mz_segment {
   float *policy_weight;    /* the search's policy; 0 where the search gave none; sums to 1, or to 0: no target */
 } mz_segment;
 
-/* A segment has at most so many bytes, in memory as when written: what claims to unpack to more is none. */
+/* A segment has at most so many bytes, in memory as when written, and a game in play that none can be cut from yet has no more: what
+ * claims to unpack to more is none. */
 enum { MZ_SEGMENT_BYTES_MAX = 24 << 20 };
 
 void mz_segment_retain(mz_segment *segment);
@@ -81,7 +82,8 @@ double mz_trajectory_bytes(const mz_spec *spec, mz_cut cut); /* at the most, for
 /* Appends a move made with weights `version`. After a move that ends the game everything left is cut and the next move
  * starts a new game. Cut segments are passed to `emit` in order of their ordinals, with one reference, to keep whatever it
  * returns; its status is forwarded. MZ_E_DIVERGED: a value, reward, policy or observation is not finite, or the policy is
- * not a distribution; the move was not appended. After any other failure the trajectory may only be freed or read anew. */
+ * not a distribution; the move was not appended. MZ_E_CONFIG: the moves that wait for a segment exceed MZ_SEGMENT_BYTES_MAX. After
+ * any other failure than MZ_E_DIVERGED the trajectory may only be freed or read anew. */
 mz_status mz_trajectory_append(mz_trajectory *trajectory, const mz_move *move, uint64_t version,
                                mz_status (*emit)(void *context, mz_segment *segment), void *context);
 /* Returns how many moves are recorded that no segment has taken over. */

@@ -1,5 +1,4 @@
 #include "replay/segments/segment_build.h"
-#include <limits.h>
 #include <string.h>
 
 struct mz_trajectory {
@@ -29,6 +28,15 @@ double mz_trajectory_bytes(const mz_spec *spec, mz_cut cut) {
   while (capacity < mz_segment_length_max(spec, cut)) capacity *= 2;
   return sizeof(mz_trajectory) + scratch +
          (double)room_bytes(capacity, (size_t)capacity * (size_t)spec->actions, mz_spec_obs_bytes(spec));
+}
+
+/* Refuses a game of which no segment could be cut any more, whatever comes. */
+static mz_status check_size(const mz_trajectory *trajectory, int length, size_t entries) {
+  if (sizeof(mz_segment) + mz_moves_bytes(length, entries, trajectory->obs_bytes) <= MZ_SEGMENT_BYTES_MAX) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG, "replay.segment_moves: %d moves of game %u take more than %d bytes, which no segment may have; %s",
+                 length, trajectory->game, MZ_SEGMENT_BYTES_MAX,
+                 trajectory->cut.segment_moves > 0 ? "lower it"
+                                                   : "it is 0, which keeps games whole: set how many moves a segment has");
 }
 
 /* Makes room for `capacity` moves and `entries` policy entries, keeping what is there. */
@@ -124,9 +132,6 @@ static mz_status push(mz_trajectory *trajectory, const mz_move *move, uint64_t v
   int t = moves->length, actions = trajectory->spec.actions;
   size_t first = moves->policy_start[t];
   if (t == trajectory->capacity || first + (size_t)actions > trajectory->entry_capacity) {
-    if (trajectory->capacity > INT_MAX / 4 || 2 * trajectory->entry_capacity > UINT32_MAX)
-      return mz_fail(MZ_E_MEMORY, "replay: game %u has too many moves to be kept whole; set replay.segment_moves",
-                     trajectory->game);
     bool full = t == trajectory->capacity;
     MZ_TRY(resize(trajectory, full ? 2 * trajectory->capacity : trajectory->capacity,
                   full ? trajectory->entry_capacity + first + (size_t)actions : 2 * trajectory->entry_capacity));
@@ -137,6 +142,7 @@ static mz_status push(mz_trajectory *trajectory, const mz_move *move, uint64_t v
     moves->policy_weight[entry] = move->policy ? move->policy[a] : 0;
     entry += move->legal[a] != 0;
   }
+  MZ_TRY(check_size(trajectory, t + 1, entry));
   MZ_TRY(check_move(trajectory, move, moves->policy_weight + first, (int)(entry - first)));
   memcpy(moves->obs + (size_t)t * trajectory->obs_bytes, move->obs, trajectory->obs_bytes);
   moves->action[t] = move->action;

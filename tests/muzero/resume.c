@@ -1,7 +1,8 @@
 /* A run that is stopped and resumed, with other workers, is the run that was never stopped. */
 #include "base/log.h"
 #include "muzero/storage/metrics.h"
-#include "muzero/trainer.h"
+#include "muzero/run.h"
+#include "selfplay/games/games_state.h"
 #include "testing.h"
 
 static const char *const sets[] = {"num_games=12", "moves_per_round=6", "loop_count=5", "batch_size=32", "shards=8",
@@ -234,6 +235,36 @@ static void leftovers_of_a_killed_process_are_removed(void **unused) {
   drop_folder(folder);
 }
 
+/* Where games are kept whole and have no limit, one in play may be as long as a segment may be large. */
+static void a_long_game_in_play_is_read_back(void **unused) {
+  (void)unused;
+  enum { LENGTH = 76000, LONG_SETS = 6 };
+  static const char *const long_sets[LONG_SETS] = {"num_games=1",   "moves_per_round=1",   "replay.segment_moves=0",
+                                                   "simulations=2", "network.channels=16", "eval.games=1"};
+  static const uint8_t observation[4096];
+  static const uint8_t legal[] = {1, 1, 1, 1};
+  static const float policy[] = {0.25f, 0.25f, 0.25f, 0.25f};
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run;
+  const mz_run_options options = {
+      .env = "2048", .dir = dir, .sets = long_sets, .set_count = LONG_SETS, .seed = 5, .seed_given = true, .threads = 1};
+  expect_ok(mz_run_open(&run, &options));
+  assert_true(mz_spec_obs_bytes(&run->state.env->spec) <= sizeof observation);
+  const mz_move move = {.obs = observation, .policy = policy, .legal = legal};
+  mz_games *games = run->state.games;
+  for (int t = 0; t < LENGTH; t++) expect_ok(mz_trajectory_append(games->trajectories[0], &move, 1, NULL, NULL));
+  games->games[0].moves = games->games[0].length = LENGTH;
+  expect_ok(mz_run_save(run));
+  mz_run_close(run);
+  const mz_run_options again = {.threads = 1};
+  expect_ok(mz_run_resume(&run, dir, &again, false));
+  assert_int_equal(mz_trajectory_length(run->state.games->trajectories[0]), LENGTH);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(stopping_anywhere_changes_nothing),
                                      cmocka_unit_test(nor_with_residual_networks),
@@ -243,6 +274,7 @@ int main(void) {
                                      cmocka_unit_test(only_wanted_checkpoints_stay),
                                      cmocka_unit_test(shorter_logs_cost_their_lines_only),
                                      cmocka_unit_test(syncing_the_logs),
-                                     cmocka_unit_test(leftovers_of_a_killed_process_are_removed)};
+                                     cmocka_unit_test(leftovers_of_a_killed_process_are_removed),
+                                     cmocka_unit_test(a_long_game_in_play_is_read_back)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,34 @@ static void whole_games_are_kept_whole(void **state) {
   mz_segment_release(segment);
 }
 
+/* A game of which no segment can be cut any more ends with what to do, long before its own end. */
+static void a_game_that_no_segment_can_hold_is_refused(void **state) {
+  (void)state;
+  enum { OBS_BYTES = 1 << 20 };
+  const mz_spec spec = {
+      .obs_kind = MZ_OBS_U8, .obs_shape = {1, 1, OBS_BYTES}, .obs_size = OBS_BYTES, .actions = 2, .players = 1, .symmetries = 1};
+  static const uint8_t observation[OBS_BYTES], legal[2] = {1, 1};
+  static const float policy[2] = {0.5f, 0.5f};
+  static const struct {
+    mz_cut cut;
+    const char *advice;
+  } rows[] = {{{0, 3}, "it is 0, which keeps games whole: set"}, {{100, 3}, "no segment may have; lower it"}};
+  const mz_move move = {.obs = observation, .policy = policy, .legal = legal};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    mz_trajectory *trajectory;
+    collected all = {.count = 0};
+    ASSERT_OK(mz_trajectory_create(&trajectory, &spec, rows[i].cut, 7));
+    const int fit = MZ_SEGMENT_BYTES_MAX / OBS_BYTES - 1; /* the other bytes of moves take the room of one observation */
+    for (int t = 0; t < fit; t++) ASSERT_OK(mz_trajectory_append(trajectory, &move, 1, collect, &all));
+    assert_int_equal(mz_trajectory_append(trajectory, &move, 1, collect, &all), MZ_E_CONFIG);
+    if (!strstr(mz_message(), "replay.segment_moves: 24 moves of game 7 take more than 25165824 bytes") ||
+        !strstr(mz_message(), rows[i].advice))
+      fail_msg("%s", mz_message());
+    assert_int_equal(all.count, 0);
+    mz_trajectory_free(trajectory);
+  }
+}
+
 static void the_policy_lists_exactly_the_legal_actions(void **state) {
   (void)state;
   mz_spec spec = board_spec();
@@ -359,6 +387,7 @@ int main(void) {
       cmocka_unit_test(open_segments_overlap_by_the_look_ahead),
       cmocka_unit_test(the_last_segment_has_all_that_is_left),
       cmocka_unit_test(whole_games_are_kept_whole),
+      cmocka_unit_test(a_game_that_no_segment_can_hold_is_refused),
       cmocka_unit_test(the_policy_lists_exactly_the_legal_actions),
       cmocka_unit_test(numbers_that_are_not_finite_are_refused),
       cmocka_unit_test(random_moves_have_no_value_and_come_first),
