@@ -181,11 +181,12 @@ static muzero_status step(mz_library_game *game, int32_t action) {
   }
   mz_rng rng = chance(game, 1 + game->moves);
   const mz_generator generator = mz_generator_from_rng(&rng);
-  MUZERO_TRY(
-      mz_failure_of(game->env->step(game->env, game->state, 1, &action, game->env->draws ? &generator : NULL, &game->last)));
-  game->moves++;
+  mz_step made = {0};
+  const mz_status status = game->env->step(game->env, game->state, 1, &action, game->env->draws ? &generator : NULL, &made);
+  game->last = status == MZ_OK ? made : (mz_step){.truncated = true}; /* what the failed step left is no position to go on from */
+  game->moves += status == MZ_OK;
   look_at_legal(game);
-  return MUZERO_OK;
+  return mz_failure_of(status);
 }
 
 muzero_status muzero_game_step(muzero_game *game, int32_t action) {

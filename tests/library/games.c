@@ -162,6 +162,48 @@ static void test_files(void **state) {
   expect_status(MUZERO_E_CONFIG, muzero_game_create(&game, OWN_GAMES "/game_33.so", 1));
 }
 
+/* A game whose step fails is over, like any that nobody can go on with. */
+static void expect_over_by_failure(muzero_game *game, int32_t action, int32_t actions, const char *message) {
+  uint8_t mask[ACTIONS_MAX];
+  const int32_t moves = state_of(game).moves;
+  expect_status(MUZERO_E_CONFIG, muzero_game_step(game, action));
+  expect_message(message);
+  const muzero_game_state last = state_of(game);
+  assert_true(last.truncated && !last.terminated && last.legal == 0 && last.to_play == 0 && last.reward == 0);
+  assert_int_equal(last.moves, moves);
+  expect_fine(muzero_game_legal(game, mask, (size_t)actions));
+  for (int32_t a = 0; a < actions; a++) assert_int_equal(mask[a], 0);
+  expect_status(MUZERO_E_USAGE, muzero_game_step(game, action));
+  expect_message("the game is over");
+  expect_fine(muzero_game_close(game));
+}
+
+static void test_a_step_that_fails_ends_the_game(void **state) {
+  (void)state;
+  enum { CELLS = 5 };
+  muzero_game *game;
+  expect_fine(muzero_game_create(&game, OWN_GAMES "/game_1.so", 1));
+  for (int32_t action = 0; action < 2; action++) expect_fine(muzero_game_step(game, action));
+  expect_over_by_failure(game, 2, CELLS, "step: reward nan after action 2 is not finite");
+}
+
+static void test_a_step_without_a_worker_ends_the_game(void **state) {
+  (void)state;
+  enum { ACTIONS = 2 };
+  static const char env[] = "gym:Odd-v0,workers=1,reward_min=0,reward_max=1,return_min=0,return_max=10,late=1,fault=step_dies";
+  muzero_game *game, *other;
+  if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null") != 0) skip();
+  setenv("MUZERO_PYTHON", "python3", 1);
+  setenv("PYTHONPATH", STAND_INS, 1);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+  expect_fine(muzero_game_create(&game, env, 1));
+  while (muzero_game_create(&other, env, 1) == MUZERO_OK) { /* until the worker is not started again */
+    expect_fine(muzero_game_step(other, 0));
+    expect_fine(muzero_game_close(other));
+  }
+  expect_over_by_failure(game, 0, ACTIONS, "was lost 8 times in a row");
+}
+
 /* Who trained opened the file plainly; here a process plays it, and both stand side by side. */
 static void test_an_agent_plays_games_that_were_opened_apart(void **state) {
   (void)state;
@@ -218,6 +260,8 @@ int main(void) {
       cmocka_unit_test(test_wrong_actions_and_buffers),
       cmocka_unit_test(test_without_memory),
       cmocka_unit_test(test_files),
+      cmocka_unit_test(test_a_step_that_fails_ends_the_game),
+      cmocka_unit_test(test_a_step_without_a_worker_ends_the_game),
       cmocka_unit_test(test_an_agent_plays_games_that_were_opened_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

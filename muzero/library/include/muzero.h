@@ -117,7 +117,8 @@ MUZERO_API muzero_status muzero_game_state_get(muzero_game *game, muzero_game_st
 /* Writes for each action whether it is legal, 1 or 0. `count`: the entries of `mask`, which must be the environment's number of
  * actions. A game that is over has none. */
 MUZERO_API muzero_status muzero_game_legal(muzero_game *game, uint8_t *mask, size_t count);
-/* Plays a legal action. MUZERO_E_USAGE: it is none, or the game is over; the game stays as it was. */
+/* Plays a legal action. MUZERO_E_USAGE: it is none, or the game is over; the game stays as it was. After any other failure, the
+ * environment's, the game is over: truncated, without the move. */
 MUZERO_API muzero_status muzero_game_step(muzero_game *game, int32_t action);
 /* Writes what the player to move observes: observation_size numbers, [height][width][channels]. `count`: the entries of
  * `observation`, which must be observation_size. */
