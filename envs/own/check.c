@@ -85,9 +85,13 @@ static mz_status check_in_process(mz_check_report *r, uint64_t seed) {
   const struct timeval limit = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
   const pid_t program = getpid();
   int ends[2], state = 0;
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
-      setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return mz_fail(MZ_E_MEMORY, "--check: no socket: %s", strerror(errno));
+  if (setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0) {
+    const mz_status status = mz_fail(MZ_E_MEMORY, "--check: no time limit of a socket: %s", strerror(errno));
+    for (int i = 0; i < 2; i++) close(ends[i]);
+    return status;
+  }
   fflush(NULL); /* or both would write it */
   const pid_t pid = fork();
   if (pid == 0) run(r, seed, program);

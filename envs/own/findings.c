@@ -1,4 +1,5 @@
 #include "envs/own/findings.h"
+#include "base/json/json.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -21,9 +22,10 @@ cJSON *mz_finding_to_json(const mz_finding *finding) {
   cJSON *json = cJSON_CreateObject();
   cJSON *actions = cJSON_CreateIntArray(finding->actions, finding->action_count);
   if (json && actions && cJSON_AddStringToObject(json, "function", finding->function) &&
-      cJSON_AddStringToObject(json, "kind", finding->kind) && cJSON_AddStringToObject(json, "what", finding->what) &&
-      cJSON_AddNumberToObject(json, "seed", (double)finding->seed) && cJSON_AddItemToObject(json, "actions", actions))
-    return json;
+      cJSON_AddStringToObject(json, "kind", finding->kind) && cJSON_AddStringToObject(json, "what", finding->what)) {
+    mz_json_add_u64(json, "seed", finding->seed);
+    if (cJSON_GetObjectItem(json, "seed") && cJSON_AddItemToObject(json, "actions", actions)) return json;
+  }
   cJSON_Delete(json);
   cJSON_Delete(actions);
   return NULL;

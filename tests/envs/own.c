@@ -1,11 +1,16 @@
 /* Environments from files: each broken requirement is named when the file is opened, when the game is played, or by the check. */
+#include "base/file/file.h"
+#include "base/json/json.h"
 #include "envs/own/check.h"
 #include "envs/own/shared_object.h"
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -304,6 +309,51 @@ static void test_the_check_outlives_what_it_checks(void **state) {
   }
 }
 
+/* Doubles do not have all whole numbers beyond 2^53. */
+static void test_a_finding_s_seed_keeps_its_digits(void **state) {
+  (void)state;
+  int32_t action = 2;
+  const mz_finding finding = {
+      .function = "step", .kind = "reward", .seed = UINT64_C(9007199254740993), .actions = &action, .action_count = 1};
+  cJSON *json = mz_finding_to_json(&finding);
+  assert_non_null(json);
+  char *line = mz_json_line(json);
+  assert_non_null(line);
+  if (!strstr(line, "\"seed\":9007199254740993,")) fail_msg("%s", line);
+  free(line);
+  cJSON_Delete(json);
+}
+
+static bool options_are_refused;
+/* Instead of the C library's. */
+int setsockopt(int socket, int level, int name, const void *value, socklen_t size) {
+  if (!options_are_refused) return (int)syscall(SYS_setsockopt, socket, level, name, value, size);
+  errno = ENOBUFS;
+  return -1;
+}
+
+static mz_status count_file(void *context, const char *name) {
+  (void)name;
+  ++*(int *)context;
+  return MZ_OK;
+}
+
+static int count_descriptors(void) {
+  int count = 0;
+  assert_int_equal(mz_file_list("/proc/self/fd", count_file, &count), MZ_OK);
+  return count;
+}
+
+static void test_a_check_without_its_time_limit_leaves_no_sockets(void **state) {
+  (void)state;
+  mz_env_check check;
+  const int before = count_descriptors();
+  options_are_refused = true;
+  assert_int_equal(mz_env_check_run(file_of(0), 1, &check), MZ_E_MEMORY);
+  options_are_refused = false;
+  assert_int_equal(count_descriptors(), before);
+}
+
 /* A finding's seed and actions are enough to see it again: the check that begins with that seed finds it in its first game. */
 static void test_a_finding_can_be_repeated(void **state) {
   (void)state;
@@ -338,6 +388,8 @@ int main(void) {
       cmocka_unit_test(test_the_check_looks_at_told_players_and_frames),
       cmocka_unit_test(test_the_check_finds_nothing_in_a_sound_game),
       cmocka_unit_test(test_the_check_outlives_what_it_checks),
+      cmocka_unit_test(test_a_finding_s_seed_keeps_its_digits),
+      cmocka_unit_test(test_a_check_without_its_time_limit_leaves_no_sockets),
       cmocka_unit_test(test_a_finding_can_be_repeated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
