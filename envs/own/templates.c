@@ -7,7 +7,7 @@ static const char MARK[] = "@NAME@";
 
 static const mz_template *find(const char *name) {
   int i = 0;
-  while (strcmp(mz_templates[i].name, name) != 0) i++;
+  while (i < mz_template_count && strcmp(mz_templates[i].name, name) != 0) i++;
   MZ_ASSERT(i < mz_template_count);
   return &mz_templates[i];
 }
