@@ -39,9 +39,8 @@ ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
 ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX, RULES_MAX = 1024, 40000, 256, 600
 REWARD_MAX = 3.4028234e38  # as the program keeps them
-
-
-OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()  # that are not the environment's
+# Options that are not the environment's.
+OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()
 
 
 class Refused(Exception):

@@ -44,7 +44,7 @@ class Pictures:
         return "; " + ", ".join(parts)
 
     def shares(self, length, size):
-        """[size][length]: how much of each pixel lies in each larger one, in parts of which a pixel has `size` and a larger one `length`."""
+        """[size][length]: how much of each pixel lies in each larger one, in parts of which a pixel has `size`, a larger one `length`."""
         numpy = self.numpy
         low, at = numpy.arange(size)[:, None] * length, numpy.arange(length)[None, :] * size
         return numpy.maximum(numpy.minimum(low + length, at + size) - numpy.maximum(low, at), 0)
