@@ -29,16 +29,7 @@ static mz_status failure(const mz_env *env) {
   return own->failed ? mz_fail(MZ_E_CONFIG, "%s", own->why) : MZ_OK;
 }
 
-/* ---- random numbers ---- */
-
-static void note_draw(const mz_own_env *own) { note(own, "step: draws a random number, but draws is 0; nearest valid value: 1"); }
-static uint64_t refuse_next64(void *context) { return note_draw(context), 0; }
-static double refuse_f64(void *context) { return note_draw(context), 0; }
-static uint32_t refuse_below(void *context, uint32_t n) { return (void)n, note_draw(context), 0; }
-
-static muzero_env_random refusing(const mz_own_env *own) {
-  return (muzero_env_random){.context = (void *)own, .next64 = refuse_next64, .f64 = refuse_f64, .below = refuse_below};
-}
+static void note_step(void *own, const char *what) { note(own, "step: %s", what); }
 
 /* ---- functions of the object, called here or in a process ---- */
 
@@ -164,7 +155,8 @@ static mz_status call_step(const mz_own_env *own, uint8_t *states, int n, const 
     return MZ_OK;
   }
   muzero_env_random random[MZ_OWN_STEP_ROWS];
-  for (int i = 0; i < n; i++) random[i] = generators ? mz_own_random(&generators[i]) : refusing(own);
+  const mz_own_refusal refusal = {(void *)own, note_step};
+  for (int i = 0; i < n; i++) random[i] = generators ? mz_own_random(&generators[i]) : mz_own_refusing(&refusal);
   const char *why = own->abi->step(states, (size_t)n, actions, random, results);
   if (why) note(own, "step: %s", why);
   return MZ_OK;

@@ -194,12 +194,7 @@ static void complain(const player *p, mz_worker_call which, const char *why) {
   snprintf((char *)part(p, p->layout.text_at), MZ_OWN_ROW_TEXT_BYTES, "%s", why);
 }
 
-static void refuse_draw(void *context) {
-  complain(context, MZ_CALL_STEP, "draws a random number, but draws is 0; nearest valid value: 1");
-}
-static uint64_t refuse_next64(void *context) { return refuse_draw(context), 0; }
-static double refuse_f64(void *context) { return refuse_draw(context), 0; }
-static uint32_t refuse_below(void *context, uint32_t n) { return (void)n, refuse_draw(context), 0; }
+static void complain_of_step(void *p, const char *what) { complain(p, MZ_CALL_STEP, what); }
 
 static void look(const player *p) {
   const muzero_env_abi *abi = p->abi;
@@ -224,9 +219,8 @@ static void play(const player *p) {
   void *numbers = part(p, MZ_OWN_ROW_RNG_AT);
   const mz_generator generator =
       row->draws == MZ_OWN_DRAWS_NUMPY ? mz_generator_from_numpy(numbers) : mz_generator_from_rng(numbers);
-  const muzero_env_random random =
-      row->draws ? mz_own_random(&generator)
-                 : (muzero_env_random){.context = (void *)p, .next64 = refuse_next64, .f64 = refuse_f64, .below = refuse_below};
+  const mz_own_refusal refusal = {(void *)p, complain_of_step};
+  const muzero_env_random random = row->draws ? mz_own_random(&generator) : mz_own_refusing(&refusal);
   if (row->action == MZ_WORKER_RESET) {
     memset(state, 0, p->abi->state_size);
     call(p, MZ_CALL_RESET);
