@@ -152,12 +152,13 @@ mz_env_workers *mz_own_isolated_workers(const mz_own_isolated *o) { return o->wo
 
 typedef struct call {
   const mz_own_isolated *isolated;
-  uint8_t *states;                /* NULL: an action's text */
+  uint8_t *states;                /* NULL: none */
   const int32_t *actions;         /* [n] */
   const mz_generator *generators; /* NULL: no chance */
   muzero_env_step *results;       /* NULL: none */
   mz_own_complaint *complaint;
-  char *text; /* of the one row; NULL: states are taken over */
+  char *text;      /* of the one row; NULL: states are taken over */
+  int32_t text_of; /* the action that MZ_WORKER_ACTION_TEXT asks for */
   bool refused;
   bool answered[MZ_WORKERS_ROWS_MAX];
 } call;
@@ -179,12 +180,10 @@ static bool ask(void *context, int i, mz_mailbox_row *row, uint32_t life) {
   mz_own_draws kind = MZ_OWN_DRAWS_NONE;
   size_t size = 0;
   const void *numbers = c->generators ? numbers_of(&c->generators[i], &kind, &size) : NULL;
-  *row = (mz_mailbox_row){.action = c->actions[i], .draws = kind};
+  *row = (mz_mailbox_row){.action = c->actions[i], .instance = c->text_of, .draws = kind};
   if (numbers) memcpy((uint8_t *)row + MZ_OWN_ROW_RNG_AT, numbers, size);
   if (c->states)
     memcpy((uint8_t *)row + MZ_OWN_ROW_STATE_AT, state_of(c, i), c->isolated->abi.state_size); /* the process finds the rest */
-  else
-    row->instance = c->actions[1];
   return true;
 }
 
@@ -294,7 +293,7 @@ mz_status mz_own_isolated_valid(mz_own_isolated *o, const void *state, bool *val
 }
 
 mz_status mz_own_isolated_text(mz_own_isolated *o, const void *state, int action, char out[MZ_OWN_ROW_TEXT_BYTES]) {
-  const int32_t actions[2] = {state ? MZ_WORKER_TEXT : MZ_WORKER_ACTION_TEXT, action};
-  call c = {.isolated = o, .states = (uint8_t *)state, .actions = actions, .text = out};
+  const int32_t asked = state ? MZ_WORKER_TEXT : MZ_WORKER_ACTION_TEXT;
+  call c = {.isolated = o, .states = (uint8_t *)state, .actions = &asked, .text = out, .text_of = action};
   return run(&c, 1, "a text");
 }
