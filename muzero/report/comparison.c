@@ -38,7 +38,7 @@ static mz_status add_curves(const char *dir, cJSON *comparison) {
 
 static void thin_blocks(cJSON *comparison) {
   cJSON *blocks = cJSON_DetachItemFromObjectCaseSensitive(comparison, "blocks");
-  const int count = cJSON_GetArraySize(blocks), stride = count > MZ_POINTS_MAX ? (count + MZ_POINTS_MAX - 1) / MZ_POINTS_MAX : 1;
+  const int count = cJSON_GetArraySize(blocks), stride = (int)mz_report_stride(count);
   cJSON *kept = cJSON_CreateArray();
   for (int i = 0; i < count; i++) {
     cJSON *block = cJSON_DetachItemFromArray(blocks, 0);

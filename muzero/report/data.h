@@ -5,6 +5,11 @@
 
 enum { MZ_POINTS_MAX = 2000 };
 
+/* Returns how many of `count` records a point stands for. */
+static inline int64_t mz_report_stride(int64_t count) {
+  return count > MZ_POINTS_MAX ? (count + MZ_POINTS_MAX - 1) / MZ_POINTS_MAX : 1;
+}
+
 /* DIR/metrics.jsonl, config.json, env.json, ledger.jsonl:
  * {"name","path","env","score_name","seed","strategy","target","version","isa","cores","phases":n,"stride":k,"last":{…the last record},
  *  "sums":{"cpu_s":…,"cost":…},"columns":{"wall_s":[…],…},"plan":{"cpu_actor":[…],…},

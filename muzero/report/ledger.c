@@ -155,7 +155,7 @@ mz_status mz_report_ledger(const char *path, cJSON **out) {
   mz_status status;
   MZ_TRY_CLEANUP(mz_jsonl_open(&lines, path));
   const int64_t count = mz_jsonl_count(&lines);
-  s.stride = count > MZ_POINTS_MAX ? (count + MZ_POINTS_MAX - 1) / MZ_POINTS_MAX : 1;
+  s.stride = mz_report_stride(count);
   s.rows = (count + s.stride - 1) / s.stride;
   MZ_TRY_CLEANUP(mz_alloc(&s.values, (size_t)(s.rows * VALUES), sizeof *s.values));
   MZ_TRY_CLEANUP(mz_alloc(&s.uses, (size_t)(s.rows * USES * MZ_STAGES_MAX), sizeof *s.uses));

@@ -136,7 +136,7 @@ static mz_status add_metrics(const char *path, cJSON *to) {
   mz_status status;
   MZ_TRY_CLEANUP(mz_jsonl_open(&lines, path));
   const int64_t count = mz_jsonl_count(&lines);
-  t.stride = count > MZ_POINTS_MAX ? (count + MZ_POINTS_MAX - 1) / MZ_POINTS_MAX : 1;
+  t.stride = mz_report_stride(count);
   t.rows = (count + t.stride - 1) / t.stride;
   MZ_TRY_CLEANUP(mz_alloc(&t.cells, (size_t)(t.rows * (COLUMNS + KNOBS_MAX)), sizeof *t.cells));
   MZ_TRY_CLEANUP(mz_alloc(&t.counts, (size_t)(t.rows * (COLUMNS + KNOBS_MAX)), sizeof *t.counts));
