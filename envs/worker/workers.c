@@ -1,4 +1,3 @@
-#include "base/file/file.h"
 #include "base/json/json.h"
 #include "base/log.h"
 #include "base/machine/machine.h"
@@ -144,45 +143,12 @@ static mz_status hand_mailbox(mz_env_workers *w, mz_env_worker *one, mz_worker_a
   return MZ_OK;
 }
 
-static void begin_clock(mz_env_workers *w, mz_env_worker *one) {
-  mz_env_worker_lock(&w->clocks);
-  one->is_clocked = clock_getcpuclockid(one->process.pid, &one->clock) == 0;
-  mz_env_worker_unlock(&w->clocks);
-}
-
-/* ---- cores ---- */
-
-/* A thread that has just ended does not matter. */
-static mz_status confine_thread(void *context, const char *name) {
-  const int id = atoi(name);
-  if (id > 0) (void)sched_setaffinity(id, sizeof(cpu_set_t), context);
-  return MZ_OK;
-}
-
-/* Under the lock of the clocks: no process is reaped meanwhile, so its number is still its own. One that has just been killed
- * has nothing to confine. */
-static void confine(mz_env_workers *w, const mz_env_worker *one) {
-  char path[64];
-  if (!one->is_clocked) return;
-  snprintf(path, sizeof path, "/proc/%ld/task", (long)one->process.pid);
-  (void)mz_file_list(path, confine_thread, &w->cores);
-}
-
-/* Confines a worker again once it has begun: it was told of its cores before, and they may have changed since. */
-static void confine_begun(mz_env_workers *w, const mz_env_worker *one) {
-  mz_env_worker_lock(&w->clocks);
-  confine(w, one);
-  mz_env_worker_unlock(&w->clocks);
-}
-
-/* ---- starts ---- */
-
 static mz_status start(mz_env_workers *w, mz_env_worker *one, const char *greeting, mz_worker_answer *answer, const char **when) {
   char *text;
   MZ_TRY(mz_alloc(&text, MZ_WORKER_MESSAGE_MAX, 1));
   mz_status status = mz_worker_process_start(&one->process, w->setup.program, w->setup.timeout_s);
   if (status == MZ_OK) {
-    begin_clock(w, one);
+    mz_env_worker_begin_clock(w, one);
     one->life++;
     one->serial = 0;
     *when = "before it described the game";
@@ -194,7 +160,7 @@ static mz_status start(mz_env_workers *w, mz_env_worker *one, const char *greeti
       *when = "before it took its memory";
       status = hand_mailbox(w, one, answer);
     }
-    confine_begun(w, one);
+    mz_env_worker_confine(w, one);
     if (status != MZ_OK) dismiss(w, one);
   }
   free(text);
@@ -277,7 +243,7 @@ void mz_env_workers_free(mz_env_workers *w) {
   free(w->description), free(w->share), free(w);
 }
 
-/* ---- how many, and where ---- */
+/* ---- how many ---- */
 
 int mz_env_workers_default_count(int cores) { return cores > MZ_WORKERS_MAX ? MZ_WORKERS_MAX : cores; }
 int mz_env_workers_count(const mz_env_workers *w) { return atomic_load(&w->count); }
@@ -287,47 +253,6 @@ bool mz_env_workers_keep_games(const mz_env_workers *w) { return w->setup.keeps_
 void mz_env_workers_set_count(mz_env_workers *w, int count) {
   MZ_ASSERT(count >= 1 && count <= MZ_WORKERS_MAX);
   atomic_store(&w->count, count);
-}
-
-void mz_env_workers_place(mz_env_workers *w, const cpu_set_t *cores) {
-  mz_env_worker_lock(&w->clocks);
-  const bool differ = !CPU_EQUAL(&w->cores, cores);
-  w->cores = *cores;
-  for (int i = 0; differ && i < MZ_WORKERS_MAX; i++) confine(w, &w->items[i]);
-  mz_env_worker_unlock(&w->clocks);
-}
-
-/* ---- use ---- */
-
-static double read_clock(mz_env_worker *one) {
-  struct timespec now;
-  if (one->is_clocked && clock_gettime(one->clock, &now) == 0)
-    one->cpu_s = fmax(one->cpu_s, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
-  return one->cpu_s;
-}
-
-mz_env_workers_use mz_env_workers_used(mz_env_workers *w) {
-  mz_env_workers_use use = {.rows = (double)atomic_load(&w->answered),
-                            .busy_s = 1e-9 * (double)atomic_load(&w->busy_ns),
-                            .waited_for_s = 1e-9 * (double)atomic_load(&w->waited_for_ns)};
-  mz_env_worker_lock(&w->clocks);
-  use.cpu_s = w->ended_cpu_s;
-  for (int i = 0; i < MZ_WORKERS_MAX; i++) use.cpu_s += read_clock(&w->items[i]);
-  mz_env_worker_unlock(&w->clocks);
-  return use;
-}
-
-mz_env_workers_memory mz_env_workers_memory_now(mz_env_workers *w) {
-  mz_env_workers_memory memory = {0};
-  mz_env_worker_lock(&w->clocks);
-  for (int i = 0; i < MZ_WORKERS_MAX; i++) {
-    if (!w->items[i].is_clocked) continue;
-    const double bytes = (double)mz_machine_anonymous_bytes(w->items[i].process.pid);
-    memory.bytes += bytes;
-    memory.largest = fmax(memory.largest, bytes);
-  }
-  mz_env_worker_unlock(&w->clocks);
-  return memory;
 }
 
 int mz_env_workers_rows(const mz_env_workers *w) { return w->rows; }

@@ -1,4 +1,5 @@
-/* The processes of an environment from inside: workers.c starts and ends them, workers_batch.c runs batches. */
+/* The processes of an environment from inside: workers.c starts and ends them, workers_batch.c runs batches,
+ * workers_use.c has their cores, clocks and memory. */
 #pragma once
 #include "envs/worker/ending.h"
 #include "envs/worker/workers.h"
@@ -37,6 +38,10 @@ struct mz_env_workers {
 
 void mz_env_worker_lock(pthread_mutex_t *lock);
 void mz_env_worker_unlock(pthread_mutex_t *lock);
+/* Begins the clock of a process that has just started. */
+void mz_env_worker_begin_clock(mz_env_workers *w, mz_env_worker *one);
+/* Confines a worker again once it has begun: it was told of its cores before, and they may have changed since. */
+void mz_env_worker_confine(mz_env_workers *w, const mz_env_worker *one);
 /* Starts a worker; its lock is held, and there is none. *answer other than MZ_WORKER_ANSWERED: it is to be ended, and *when says at
  * which point. */
 mz_status mz_env_worker_start(mz_env_workers *w, mz_env_worker *one, mz_worker_answer *answer, const char **when);
