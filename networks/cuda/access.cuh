@@ -44,6 +44,16 @@ static inline dim3 mz_cuda_blocks(size_t count, int threads) {
 /* The number of a thread in its grid. */
 static inline __device__ unsigned mz_cuda_thread(void) { return blockIdx.x * blockDim.x + threadIdx.x; }
 
+/* Enqueues a kernel on the tape's lane with a thread for each of `count`, which is its first argument. */
+template <typename... Parameters, typename... Arguments>
+static inline mz_status mz_cuda_run_each(const mz_tape *tape, unsigned count, void (*kernel)(Parameters...),
+                                         Arguments... arguments) {
+  enum { THREADS_OF_BLOCK = 256 };
+  const dim3 blocks = mz_cuda_blocks(count, THREADS_OF_BLOCK);
+  MZ_CUDA_TRY(mz_launch(kernel, blocks, dim3(THREADS_OF_BLOCK), 0, mz_cuda_lane_of(tape)->stream, count, arguments...));
+  return MZ_OK;
+}
+
 /* Unrolls the next loop so that its loads wait together. */
 #ifdef __CUDACC__
 #define MZ_PRAGMA(text) _Pragma(#text)

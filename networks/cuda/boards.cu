@@ -1,5 +1,6 @@
 #include "networks/cuda/boards.cuh"
 #include "networks/cuda/columns.cuh"
+#include "networks/cuda/numbers.cuh"
 
 enum { THREADS = 256 };
 
@@ -20,9 +21,6 @@ static __device__ place place_of(unsigned entry, int positions, int channels) {
 
 /* ---- planes ---- */
 
-static __device__ void store(float *y, float x) { *y = x; }
-static __device__ void store(uint16_t *y, float x) { *y = mz_bf16_of_f32(x); }
-
 /* A thread for each of `count` entries of y; channels beyond those of x become 0. */
 template <typename T>
 static __global__ void planes(const float *__restrict__ x, T *__restrict__ y, unsigned count, int positions, int channels,
@@ -31,7 +29,7 @@ static __global__ void planes(const float *__restrict__ x, T *__restrict__ y, un
   if (i >= count) return;
   const place p = place_of(i, positions, padded);
   const size_t from = p.row * (size_t)x_stride + (size_t)(p.position * channels + p.channel);
-  store(y + i, p.channel < channels ? x[from] : 0.0f);
+  mz_number_store(y + i, p.channel < channels ? x[from] : 0.0f);
 }
 
 template <typename T> static mz_status run_planes(mz_tape *tape, const mz_node *node, int rows) {
@@ -143,9 +141,6 @@ mz_status mz_cuda_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
 
 /* ---- pool: a thread for a channel of a board goes over its positions in order ---- */
 
-static __device__ float number_at(const float *x) { return *x; }
-static __device__ float number_at(const uint16_t *x) { return mz_f32_of_bf16(*x); }
-
 template <typename T>
 static __global__ void pool(const T *__restrict__ all_x, float *__restrict__ y, unsigned count, int positions, int channels) {
   const unsigned i = mz_cuda_thread();
@@ -154,7 +149,7 @@ static __global__ void pool(const T *__restrict__ all_x, float *__restrict__ y, 
   const T *x = all_x + p.row * (size_t)(positions * channels) + (size_t)p.channel;
   float sum = 0.0f, largest = -INFINITY;
   MZ_UNROLL(8) for (int at = 0; at < positions; at++) {
-    const float entry = number_at(x + (size_t)at * (size_t)channels);
+    const float entry = mz_number_load(x + (size_t)at * (size_t)channels);
     sum = sum + entry;
     largest = largest > entry ? largest : entry;
   }
@@ -177,7 +172,7 @@ static __global__ void pool_backward(const T *__restrict__ all_x, const float *_
   bool open = true;
   MZ_UNROLL(4) for (int at = 0; at < positions; at++) {
     const size_t to = first + (size_t)at * (size_t)channels;
-    const bool hit = open && number_at(all_x + to) == largest;
+    const bool hit = open && mz_number_load(all_x + to) == largest;
     const float d = mean + (hit ? dlargest : 0.0f);
     open = open && !hit;
     all_dx[to] = overwrite ? d : all_dx[to] + d;

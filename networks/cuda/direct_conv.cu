@@ -1,14 +1,11 @@
 #include "networks/cuda/direct_conv.cuh"
-#include "networks/math/bf16.h"
+#include "networks/cuda/numbers.cuh"
 
 enum { THREADS = 128, TAPS = MZ_KERNEL * MZ_KERNEL };
 
 typedef struct shape {
   int height, width, inputs, outputs, rows;
 } shape;
-
-static __device__ float element(const float *x, size_t i) { return x[i]; }
-static __device__ float element(const uint16_t *x, size_t i) { return mz_f32_of_bf16(x[i]); }
 
 /* The position that the output at `position` sees through `tap`; −1: it lies beside the board, where everything is 0. */
 static __device__ int seen_through(shape s, int position, int tap) {
@@ -30,7 +27,8 @@ template <typename T> static __global__ void forward(const T *x, const T *filter
     if (seen < 0) continue;
     const size_t from = (row * (size_t)positions_of(s) + (size_t)seen) * (size_t)s.inputs;
     const size_t filter = ((size_t)output * TAPS + (size_t)tap) * (size_t)s.inputs;
-    for (int c = 0; c < s.inputs; c++) sum = fmaf(element(x, from + (size_t)c), element(filters, filter + (size_t)c), sum);
+    for (int c = 0; c < s.inputs; c++)
+      sum = fmaf(mz_number_load(x + from + (size_t)c), mz_number_load(filters + filter + (size_t)c), sum);
   }
   y[i] = sum;
 }
@@ -48,7 +46,7 @@ template <typename T> static __global__ void data_gradient(const T *dy, const T 
     const size_t from = (row * (size_t)positions_of(s) + (size_t)seer) * (size_t)s.outputs;
     for (int o = 0; o < s.outputs; o++) {
       const size_t filter = ((size_t)o * TAPS + (size_t)tap) * (size_t)s.inputs + (size_t)input;
-      sum = fmaf(element(dy, from + (size_t)o), element(filters, filter), sum);
+      sum = fmaf(mz_number_load(dy + from + (size_t)o), mz_number_load(filters + filter), sum);
     }
   }
   dx[i] = sum;
@@ -66,8 +64,8 @@ template <typename T> static __global__ void weight_gradient(const T *x, const T
       const int seen = seen_through(s, position, tap);
       const size_t first = row * (size_t)positions_of(s);
       if (seen < 0) continue;
-      sum = fmaf(element(x, (first + (size_t)seen) * (size_t)s.inputs + (size_t)input),
-                 element(dy, (first + (size_t)position) * (size_t)s.outputs + output), sum);
+      sum = fmaf(mz_number_load(x + (first + (size_t)seen) * (size_t)s.inputs + (size_t)input),
+                 mz_number_load(dy + (first + (size_t)position) * (size_t)s.outputs + output), sum);
     }
   }
   dw[i] = sum;

@@ -1,5 +1,6 @@
 #include "networks/cuda/direct_product.cuh"
 #include "networks/cuda/access.cuh"
+#include "networks/cuda/finish.cuh"
 #include "networks/cuda/quads.cuh"
 
 enum { THREADS = 256 };
@@ -43,20 +44,10 @@ mz_status mz_cuda_direct_product_run(const mz_cuda_lane *lane, const mz_cuda_pro
   return MZ_OK;
 }
 
-/* Four columns a thread. bias: NULL for none. */
-static __global__ void finish(const float *bias, bool relu, float *y, size_t count, int stride) {
-  const size_t i = mz_cuda_thread() * MZ_QUAD;
-  if (i >= count) return;
-  float4 sum = mz_quad_load(y + i);
-  if (bias != nullptr) sum = mz_quad_add(sum, mz_quad_load(bias + i % (size_t)stride));
-  mz_quad_store(y + i, relu ? mz_quad_relu(sum) : sum);
-}
-
 mz_status mz_cuda_direct_product_finish(const mz_cuda_lane *lane, const mz_cuda_product_settings *settings, int rows,
                                         const mz_cuda_operands *operands) {
-  const size_t count = (size_t)rows * (size_t)settings->y_stride;
-  const float *bias = settings->bias ? operands->bias : nullptr;
-  MZ_CUDA_TRY(mz_launch(finish, mz_cuda_blocks(count / MZ_QUAD, THREADS), dim3(THREADS), 0, lane->stream, bias, settings->relu,
-                        operands->result, count, settings->y_stride));
-  return MZ_OK;
+  float *const y = operands->result;
+  const mz_cuda_finish finish = {y, settings->bias ? operands->bias : nullptr, nullptr,           settings->relu, false,
+                                 y, (size_t)rows * (size_t)settings->y_stride, settings->y_stride};
+  return mz_cuda_finish_run(lane, &finish);
 }

@@ -1,5 +1,5 @@
 #include "networks/cuda/filters.cuh"
-#include "networks/math/bf16.h"
+#include "networks/cuda/numbers.cuh"
 
 enum { THREADS = 256, TAPS = MZ_KERNEL * MZ_KERNEL };
 
@@ -9,12 +9,9 @@ static __device__ size_t hwio_of(size_t i, int inputs, int outputs) {
   return (tap * (size_t)inputs + input) * (size_t)outputs + output;
 }
 
-static __device__ void put(float *to, float x) { *to = x; }
-static __device__ void put(uint16_t *to, float x) { *to = mz_bf16_of_f32(x); }
-
 template <typename T> static __global__ void pack(const float *hwio, int inputs, int outputs, T *krsc, size_t count) {
   const size_t i = mz_cuda_thread();
-  if (i < count) put(&krsc[i], hwio[hwio_of(i, inputs, outputs)]);
+  if (i < count) mz_number_store(&krsc[i], hwio[hwio_of(i, inputs, outputs)]);
 }
 
 static __global__ void unpack(const float *krsc, int inputs, int outputs, float *hwio, size_t count, bool overwrite) {

@@ -2,17 +2,8 @@
 #include "networks/cuda/quads.cuh"
 #include "base/maths/maths_inline.h"
 
-enum { THREADS = 256 };
-
 /* Channels of a value of `positions`. */
 static int channels_of(const mz_tape_value *value, int positions) { return value->columns / positions; }
-
-template <typename... Parameters, typename... Arguments>
-static mz_status run(const mz_tape *tape, unsigned count, void (*kernel)(Parameters...), Arguments... arguments) {
-  MZ_CUDA_TRY(
-      mz_launch(kernel, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, mz_cuda_lane_of(tape)->stream, count, arguments...));
-  return MZ_OK;
-}
 
 /* ---- gather: a thread for four channels of a position ---- */
 
@@ -46,14 +37,15 @@ static __global__ void gather_backward(unsigned count, const float *__restrict__
 
 mz_status mz_cuda_gather_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(y, rows) / MZ_QUAD, gather, mz_cuda_data(x), tape->indices[node->index_input], mz_cuda_data(y),
-             node->positions, channels_of(y, node->positions), x->stride);
+  return mz_cuda_run_each(tape, mz_cuda_entries(y, rows) / MZ_QUAD, gather, mz_cuda_data(x), tape->indices[node->index_input],
+                          mz_cuda_data(y), node->positions, channels_of(y, node->positions), x->stride);
 }
 
 mz_status mz_cuda_gather_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(x, rows) / MZ_QUAD, gather_backward, mz_cuda_gradient(y), tape->indices[node->index_input],
-             mz_cuda_gradient(x), node->positions, channels_of(y, node->positions), x->stride, node->overwrites[0]);
+  return mz_cuda_run_each(tape, mz_cuda_entries(x, rows) / MZ_QUAD, gather_backward, mz_cuda_gradient(y),
+                          tape->indices[node->index_input], mz_cuda_gradient(x), node->positions, channels_of(y, node->positions),
+                          x->stride, node->overwrites[0]);
 }
 
 /* ---- concat: a thread for four channels of a position of the result ---- */
@@ -108,14 +100,14 @@ static parts parts_of(const mz_tape *tape, const mz_node *node, bool gradients) 
 
 mz_status mz_cuda_concat_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(y, rows) / MZ_QUAD, concat, parts_of(tape, node, false), mz_cuda_data(y),
-             (unsigned)channels_of(y, node->positions));
+  return mz_cuda_run_each(tape, mz_cuda_entries(y, rows) / MZ_QUAD, concat, parts_of(tape, node, false), mz_cuda_data(y),
+                          (unsigned)channels_of(y, node->positions));
 }
 
 mz_status mz_cuda_concat_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(y, rows) / MZ_QUAD, concat_backward, mz_cuda_gradient(y), parts_of(tape, node, true),
-             (unsigned)channels_of(y, node->positions));
+  return mz_cuda_run_each(tape, mz_cuda_entries(y, rows) / MZ_QUAD, concat_backward, mz_cuda_gradient(y),
+                          parts_of(tape, node, true), (unsigned)channels_of(y, node->positions));
 }
 
 /* ---- pool: a thread for a channel of a graph goes over the positions that are present ---- */
@@ -173,13 +165,13 @@ static __global__ void masked_pool_backward(unsigned count, const float *__restr
 
 mz_status mz_cuda_masked_pool_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(y, rows) / 2, masked_pool, mz_cuda_data(x), tape->indices[node->index_input], mz_cuda_data(y),
-             node->positions, channels_of(x, node->positions));
+  return mz_cuda_run_each(tape, mz_cuda_entries(y, rows) / 2, masked_pool, mz_cuda_data(x), tape->indices[node->index_input],
+                          mz_cuda_data(y), node->positions, channels_of(x, node->positions));
 }
 
 mz_status mz_cuda_masked_pool_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(y, rows) / 2, masked_pool_backward, mz_cuda_data(x), tape->indices[node->index_input],
-             mz_cuda_data(y), mz_cuda_gradient(y), mz_cuda_gradient(x), node->positions, channels_of(x, node->positions),
-             node->overwrites[0]);
+  return mz_cuda_run_each(tape, mz_cuda_entries(y, rows) / 2, masked_pool_backward, mz_cuda_data(x),
+                          tape->indices[node->index_input], mz_cuda_data(y), mz_cuda_gradient(y), mz_cuda_gradient(x),
+                          node->positions, channels_of(x, node->positions), node->overwrites[0]);
 }

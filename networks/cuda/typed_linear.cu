@@ -1,7 +1,5 @@
 #include "networks/cuda/typed_linear.cuh"
 
-enum { THREADS = 256 };
-
 /* The positions of all rows, one behind the other. */
 typedef struct layer {
   int64_t positions;
@@ -73,16 +71,9 @@ static layer layer_of(const mz_tape *tape, const mz_node *node, int rows) {
   return l;
 }
 
-template <typename... Parameters, typename... Arguments>
-static mz_status run(const mz_tape *tape, unsigned count, void (*kernel)(Parameters...), Arguments... arguments) {
-  MZ_CUDA_TRY(
-      mz_launch(kernel, mz_cuda_blocks(count, THREADS), dim3(THREADS), 0, mz_cuda_lane_of(tape)->stream, count, arguments...));
-  return MZ_OK;
-}
-
 mz_status mz_cuda_typed_linear_forward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
-  return run(tape, mz_cuda_entries(y, rows), forward, layer_of(tape, node, rows), mz_cuda_data(x), mz_cuda_data(y));
+  return mz_cuda_run_each(tape, mz_cuda_entries(y, rows), forward, layer_of(tape, node, rows), mz_cuda_data(x), mz_cuda_data(y));
 }
 
 /* Uses in order, each added to those before. */
@@ -95,8 +86,8 @@ static mz_status parameter_gradients(mz_tape *tape, const mz_node *node, int row
     const float *const inputs[] = {x, nullptr};
     for (int k = 0; k < 2 && params[k] >= 0; k++) {
       const mz_param *param = &tape->params->items[params[k]];
-      MZ_TRY(run(tape, (unsigned)(param->rows * param->stride), parameter_gradient, l, inputs[k], dy,
-                 mz_cuda_parameter_gradient(tape, params[k]), u > 0));
+      MZ_TRY(mz_cuda_run_each(tape, (unsigned)(param->rows * param->stride), parameter_gradient, l, inputs[k], dy,
+                              mz_cuda_parameter_gradient(tape, params[k]), u > 0));
     }
   }
   return MZ_OK;
@@ -105,8 +96,8 @@ static mz_status parameter_gradients(mz_tape *tape, const mz_node *node, int row
 mz_status mz_cuda_typed_linear_backward(mz_tape *tape, mz_node *node, int rows) {
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
   if (x->gradient != nullptr) {
-    MZ_TRY(run(tape, mz_cuda_entries(x, rows), data_gradient, layer_of(tape, node, rows), mz_cuda_gradient(y),
-               mz_cuda_gradient(x), node->overwrites[0]));
+    MZ_TRY(mz_cuda_run_each(tape, mz_cuda_entries(x, rows), data_gradient, layer_of(tape, node, rows), mz_cuda_gradient(y),
+                            mz_cuda_gradient(x), node->overwrites[0]));
   }
   return node->first_use ? parameter_gradients(tape, node, rows) : MZ_OK;
 }
