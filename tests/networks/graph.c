@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "base/machine/clock.h"
 #include "networks/cpu/kernels.h"
 #include "tests/networks/cases.h"
 
@@ -322,38 +321,6 @@ static void measuring_knows_the_scratch(void **state) {
   net_close(n);
 }
 
-/* ---- time ---- */
-
-static double fewest_us(net *n, int rows, bool backward) {
-  uint64_t fewest = UINT64_MAX;
-  for (int i = 0; i < 30; i++) {
-    const uint64_t start = mz_clock_ns();
-    check(mz_tape_forward(n->tape, n->packed, rows));
-    if (backward) check(mz_tape_backward(n->tape, n->packed, n->transposed, n->gradients, rows));
-    const uint64_t taken = mz_clock_ns() - start;
-    fewest = taken < fewest ? taken : fewest;
-  }
-  return 1e-3 * (double)fewest;
-}
-
-static void time_of_a_network(void **state) {
-  (void)state;
-  enum { GRAPHS = 16 };
-  shape = (graph_shape){20, 60, 4, 10};
-  net *n = net_open(&network, &mz_backend_cpu, (net_size){.width = WIDTH}, GRAPHS, 3);
-  for (int r = 0; r < GRAPHS; r++) net_set_row(n, r, r);
-  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
-    net_run(n, GRAPHS);
-    assert_true(isfinite(tape_loss(n->tape)));
-    const double forward = fewest_us(n, GRAPHS, false), both = fewest_us(n, GRAPHS, true);
-    print_message(
-        "%d graphs of %d nodes, %d edges and %d channels, 2 layers, %s: forward %.0f us, forward and backward %.0f us\n", GRAPHS,
-        shape.nodes, shape.edges, WIDTH, mz_isa_name(level), forward, both);
-  }
-  mz_kernels_select(mz_isa_level());
-  net_close(n);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gelu_by_hand),
@@ -365,7 +332,6 @@ int main(void) {
       cmocka_unit_test(types_without_positions_do_not_learn),
       cmocka_unit_test(a_graph_of_nothing_is_finite),
       cmocka_unit_test(measuring_knows_the_scratch),
-      cmocka_unit_test(time_of_a_network),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
