@@ -231,7 +231,6 @@ mz_status mz_workers_resize(mz_workers *w, const mz_knobs *asked) {
   MZ_TRY_CLEANUP(mz_pool_resize(w->state->learner_pool, (int)next.learner_threads));
   MZ_TRY_CLEANUP(set_tiers(w, &next));
   MZ_TRY_CLEANUP(make_scratch(w->state, &where, &next, actors, reanalyzers, w, &made));
-  if (capacity != w->capacity) MZ_TRY_CLEANUP(mz_queue_reset(w->queue, capacity));
   MZ_TRY_CLEANUP(mz_state_place(w->state, &where));
   if (results) {
     free_results(w->results, w->groups);

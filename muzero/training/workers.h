@@ -14,11 +14,11 @@ typedef struct mz_workers {
   mz_knobs knobs;
   mz_pool *actor_pool, *batch_pool; /* the learner's pool is the state's learner's */
   mz_stage actor_stage, batch_stage;
-  mz_actor *actors[MZ_POOL_MAX]; /* by worker; made when it first works */
+  mz_actor *actors[MZ_POOL_MAX]; /* by worker, as mz_workers_actor says when they are made */
   mz_reanalyze *reanalyzers[MZ_POOL_MAX];
   mz_selfplay_result *results; /* one per group of games */
   int groups;
-  mz_queue *queue;
+  mz_queue *queue;   /* each round resets it to `capacity` */
   mz_batch *batches; /* [capacity]: the queue's slots */
   int capacity;
   const mz_devices *devices; /* what the knobs name; NULL: threads run anywhere */

@@ -88,6 +88,9 @@ static void a_device_without_memory_leaves_the_old_plan(void **unused) {
     assert_non_null(strstr(mz_message(), "no memory for"));
     assert_memory_equal(&workers.knobs, &cpu, sizeof cpu);
     assert_true(mz_lane_is_cpu(&state.where.selfplay) && mz_lane_is_cpu(&state.where.learning));
+    mz_queue_view view;
+    assert_true(mz_queue_look(workers.queue, &view));
+    assert_int_equal(view.capacity, cpu.batch_buffer_size);
     expect_ok(mz_round_play(&state, &workers, &stats));
   }
   unsetenv("FAKE_LANES");
