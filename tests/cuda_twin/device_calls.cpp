@@ -18,6 +18,7 @@ cudaError_t cudaGetDeviceCount(int *out) {
 cudaError_t cudaSetDevice(int device) {
   TWIN_CALL_OF_DEVICES(call);
   if (!device_exists(device)) return call.fail(cudaErrorInvalidDevice, "device %d of %zu", device, twin().sticky.size());
+  if (device == twin().busy) return call.fail(cudaErrorDevicesUnavailable, "another process has device %d for itself", device);
   twin_device = device;
   return cudaSuccess;
 }

@@ -77,6 +77,13 @@ cudaError_t cudaFreeHost(void *pointer) {
   return call.error;
 }
 
+size_t twin_bytes_of_device(int device) {
+  const twin_guard guard;
+  return twin_memory_used(device);
+}
+
+size_t twin_bytes_pinned(void) { return twin_bytes_of_device(TWIN_PINNED_DEVICE); }
+
 cudaError_t cudaMemGetInfo(size_t *out_free, size_t *out_total) {
   TWIN_CALL(call);
   *out_total = twin().memory_max;

@@ -26,6 +26,7 @@ twin_state &twin(void) {
   static twin_state *const state = [] {
     twin_state *made = new twin_state();
     made->sticky.assign((size_t)number_from_environment("MUZERO_TWIN_DEVICES", 1), cudaSuccess);
+    made->busy = (int)number_from_environment("MUZERO_TWIN_BUSY", -1);
     made->memory_max = (size_t)number_from_environment("MUZERO_TWIN_MEMORY", 8L << 30);
     made->random = (uint64_t)number_from_environment("MUZERO_TWIN_SEED", 1);
     made->fail_after = number_from_environment("MUZERO_TWIN_FAIL", 0);
@@ -91,6 +92,8 @@ twin_call::twin_call(const char *called, twin_call_kind kind) : error(cudaSucces
     fail(cudaErrorUnknown, "failed on demand");
   else if (twin().sticky.empty())
     fail(cudaErrorNoDevice, "there is no device");
+  else if (kind == TWIN_OF_RUNTIME && twin_device == twin().busy)
+    fail(cudaErrorDevicesUnavailable, "another process has device %d for itself", twin_device);
   else if (kind != TWIN_OF_DEVICES && twin().sticky[(size_t)twin_device] != cudaSuccess)
     error = last_error = twin().sticky[(size_t)twin_device];
 }

@@ -8,6 +8,7 @@
 struct twin_state {
   std::mutex lock;                 /* guards everything of the twin's */
   std::vector<cudaError_t> sticky; /* one for each device; cudaSuccess: the device works */
+  int busy;                        /* the device that another process has for itself; −1: none */
   size_t memory_max;               /* bytes of each device */
   uint64_t random;
   long fail_after; /* calls until the one that fails, itself included; 0: none */

@@ -10,7 +10,8 @@
  * or destroyed everything exits likewise, after a list of what is left.
  *
  * Environment: MUZERO_TWIN_SEED (default 1), MUZERO_TWIN_DEVICES (default 1), MUZERO_TWIN_MEMORY (bytes of each device, default
- * 8 GiB), MUZERO_TWIN_FAIL (as twin_fail_after), MUZERO_TWIN_RACES (1: as twin_races_watch).
+ * 8 GiB), MUZERO_TWIN_BUSY (the number of a device that another process has for itself: this one gets no context there),
+ * MUZERO_TWIN_FAIL (as twin_fail_after), MUZERO_TWIN_RACES (1: as twin_races_watch).
  * Thread safety: every function may be called from any thread. One lock serialises all of them, running work included. While one
  * thread runs work, device memory is readable by all. */
 #pragma once
@@ -37,6 +38,9 @@ extern "C" {
 
 twin_counters twin_counters_get(void);
 void twin_counters_reset(void);
+/* Bytes that are allocated now, each allocation rounded up to 512: of a device, and of pinned memory. */
+size_t twin_bytes_of_device(int device);
+size_t twin_bytes_pinned(void);
 
 /* Makes the order of everything that is random follow from `seed`. */
 void twin_seed(unsigned long long seed);

@@ -26,12 +26,11 @@ static void write_uuid(const cudaUUID_t *uuid, char out[], size_t size) {
            b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* Asking a device for its free memory makes the runtime hold a context there, which costs some hundred MiB of it. */
-static mz_status describe(int device, mz_module_device *out) {
+/* Asking a device for its free memory makes the runtime hold a context there, which costs some hundred MiB of it. The device stays the
+ * thread's: whoever works on one enters it first, and to go back would take a context of the other one, which may not be had. */
+static mz_status look_at(int device, mz_module_device *out) {
   cudaDeviceProp properties;
-  int before;
   size_t free_bytes, total;
-  MZ_CUDA_TRY(cudaGetDevice(&before));
   MZ_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
   *out = {};
   snprintf(out->name, sizeof out->name, "%.95s", properties.name);
@@ -43,11 +42,16 @@ static mz_status describe(int device, mz_module_device *out) {
   out->memory_bytes = properties.totalGlobalMem;
   if (!out->usable) return MZ_OK;
   MZ_CUDA_TRY(cudaSetDevice(device));
-  const cudaError_t error = cudaMemGetInfo(&free_bytes, &total);
-  MZ_CUDA_TRY(cudaSetDevice(before));
-  MZ_CUDA_TRY(error);
+  MZ_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total));
   out->free_bytes = free_bytes;
   return MZ_OK;
+}
+
+/* Nobody else is told of a failure that is reported here. */
+static mz_status describe(int device, mz_module_device *out) {
+  const mz_status status = look_at(device, out);
+  (void)cudaGetLastError();
+  return status;
 }
 
 static mz_status versions(mz_module_versions *out) {

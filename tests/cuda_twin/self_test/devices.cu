@@ -40,6 +40,7 @@ static void restart(void) {
   setenv("MUZERO_TWIN_DEVICES", "3", 1);
   setenv("MUZERO_TWIN_MEMORY", "1048576", 1);
   setenv("MUZERO_TWIN_FAIL", "3", 1);
+  setenv("MUZERO_TWIN_BUSY", "1", 1);
   execl("/proc/self/exe", "test", "environment", nullptr);
 }
 
@@ -49,13 +50,15 @@ void print_environment(void) {
   cudaGetDeviceCount(&count);
   cudaMemGetInfo(&free_bytes, &total);
   const cudaError_t third = cudaSetDevice(2), fourth = cudaSetDevice(2);
-  fprintf(stderr, "%d devices of %zu bytes, %s, %s", count, total, cudaGetErrorName(third), cudaGetErrorName(fourth));
+  const cudaError_t second = cudaSetDevice(1);
+  fprintf(stderr, "%d devices of %zu bytes, %s, %s, %s", count, total, cudaGetErrorName(third), cudaGetErrorName(fourth),
+          cudaGetErrorName(second));
 }
 
 static void test_environment(void **) {
   char text[1024];
   assert_int_equal(run_child(restart, text, sizeof text), 0);
-  assert_string_equal(text, "3 devices of 1048576 bytes, cudaErrorUnknown, cudaSuccess");
+  assert_string_equal(text, "3 devices of 1048576 bytes, cudaErrorUnknown, cudaSuccess, cudaErrorDevicesUnavailable");
 }
 
 static void test_current_device_is_of_the_thread(void **) {
