@@ -1,13 +1,13 @@
 #include "networks/cuda/conv.cuh"
 #include "networks/cuda/direct_conv.cuh"
 #include "networks/cuda/filters.cuh"
+#include "networks/cuda/finish.cuh"
 #include "networks/cuda/forms.cuh"
 #include "networks/cuda/gradients.cuh"
 #include "networks/cuda/planned.cuh"
-#include "networks/cuda/quads.cuh"
 #include <stdio.h>
 
-enum { THREADS = 256, TAPS = MZ_KERNEL * MZ_KERNEL, DIRECTIONS = 3, SCRATCH_ALIGNMENT = 256 };
+enum { TAPS = MZ_KERNEL * MZ_KERNEL, DIRECTIONS = 3, SCRATCH_ALIGNMENT = 256 };
 
 typedef struct conv {
   mz_cuda_convolution *convolutions[DIRECTIONS]; /* NULL: not needed */
@@ -19,9 +19,15 @@ static int inputs_of(const mz_param *param) { return param->rows / TAPS; }
 
 /* ---- planning ---- */
 
+/* Whether the sum is written over what is added. cuDNN does not promise that its graphs may. */
+static bool adds_in_place(const mz_tape *tape, const mz_node *node) {
+  return node->input_count > 1 && mz_cuda_input(tape, node, 1)->data == mz_cuda_output(tape, node)->data;
+}
+
+/* Gradients that are added up lie where the sum goes, too, so that data's graphs add nothing. */
 static mz_cuda_convolution_settings settings_of(const mz_tape *tape, const mz_node *node, mz_cuda_direction direction) {
   const mz_param *param = &tape->params->items[node->weight];
-  const bool forward = direction == MZ_CUDA_CONV_FORWARD;
+  const bool whole = direction == MZ_CUDA_CONV_FORWARD && !adds_in_place(tape, node);
   mz_cuda_convolution_settings settings = {};
   settings.rows = tape->rows;
   settings.any_rows = !tape->with_backward;
@@ -30,29 +36,11 @@ static mz_cuda_convolution_settings settings_of(const mz_tape *tape, const mz_no
   settings.graph.inputs = inputs_of(param);
   settings.graph.outputs = param->columns;
   settings.graph.bf16 = mz_cuda_input(tape, node, 0)->bf16;
-  settings.graph.bf16_out = forward && mz_cuda_output(tape, node)->bf16;
-  settings.graph.bias = forward && node->bias >= 0;
-  settings.graph.add = forward ? node->input_count > 1 : direction == MZ_CUDA_CONV_DATA && !node->overwrites[0];
-  settings.graph.relu = forward && node->activation == MZ_RELU;
+  settings.graph.bf16_out = whole && mz_cuda_output(tape, node)->bf16;
+  settings.graph.bias = whole && node->bias >= 0;
+  settings.graph.add = whole && node->input_count > 1;
+  settings.graph.relu = whole && node->activation == MZ_RELU;
   return settings;
-}
-
-static const char *const form_names[] = {"cudnn fused", "cudnn + kernel", "direct"};
-
-static void tell(const mz_cuda_convolution_settings *settings, const mz_cuda_convolution *c) {
-  static const char *const directions[] = {"", ", gradient of data", ", gradient of weights"};
-  if (!mz_cuda_tells_forms()) return;
-  fprintf(stderr, "convolution of %d x %d boards, %d to %d channels, %d rows%s%s: %s\n", settings->graph.board.height,
-          settings->graph.board.width, settings->graph.inputs, settings->graph.outputs, settings->rows,
-          settings->graph.bf16 ? ", bf16" : "", directions[settings->graph.direction], form_names[mz_cuda_convolution_form(c)]);
-}
-
-static mz_status plan(mz_tape *tape, mz_node *node, mz_cuda_direction direction) {
-  const mz_cuda_convolution_settings settings = settings_of(tape, node, direction);
-  mz_cuda_convolution **planned = &conv_of(node)->convolutions[direction];
-  MZ_TRY(mz_cuda_planned_take(mz_cuda_lane_of(tape), &settings, planned));
-  tell(&settings, *planned);
-  return MZ_OK;
 }
 
 static bool sends_gradient(const mz_tape *tape, const mz_node *node) {
@@ -73,26 +61,60 @@ static float *rest_of_scratch(const mz_tape *tape, const mz_node *node) {
   return (float *)((char *)tape->scratch + rounded_bytes(tape, node));
 }
 
-/* Whether the convolution goes to scratch first and kernels of ours put the result into place. */
-static bool goes_apart(const mz_tape *tape, const mz_node *node, mz_cuda_direction direction) {
-  const mz_cuda_conv_graph_settings graph = settings_of(tape, node, direction).graph;
-  return mz_cuda_convolution_form(conv_of(node)->convolutions[direction]) != MZ_CUDA_CONV_FUSED &&
-         (graph.bias || graph.add || graph.relu || graph.bf16_out);
+/* Whether there is more to do than to convolve. */
+static bool has_rest(const mz_tape *tape, const mz_node *node, mz_cuda_direction direction) {
+  if (direction == MZ_CUDA_CONV_DATA) return !node->overwrites[0];
+  return direction == MZ_CUDA_CONV_FORWARD &&
+         (node->bias >= 0 || node->input_count > 1 || node->activation == MZ_RELU || mz_cuda_output(tape, node)->bf16);
 }
 
-static void claim_scratch(mz_tape *tape, const mz_node *node) {
+/* Whether the convolution goes to scratch first and kernels of ours put the result into place. */
+static bool goes_apart(const mz_tape *tape, const mz_node *node, mz_cuda_direction direction) {
+  const bool is_fused = direction == MZ_CUDA_CONV_FORWARD && !adds_in_place(tape, node) &&
+                        mz_cuda_convolution_form(conv_of(node)->convolutions[direction]) == MZ_CUDA_CONV_FUSED;
+  return has_rest(tape, node, direction) && !is_fused;
+}
+
+static const char *form_name(const mz_tape *tape, const mz_node *node, mz_cuda_direction direction) {
+  if (mz_cuda_convolution_form(conv_of(node)->convolutions[direction]) == MZ_CUDA_CONV_DIRECT) return "direct";
+  return goes_apart(tape, node, direction) ? "cudnn + kernel" : "cudnn fused";
+}
+
+static void tell(const mz_tape *tape, const mz_node *node, const mz_cuda_convolution_settings *settings) {
+  static const char *const directions[] = {"", ", gradient of data", ", gradient of weights"};
+  const mz_cuda_conv_graph_settings *graph = &settings->graph;
+  if (!mz_cuda_tells_forms()) return;
+  fprintf(stderr, "convolution of %d x %d boards, %d to %d channels, %d rows%s%s: %s\n", graph->board.height, graph->board.width,
+          graph->inputs, graph->outputs, settings->rows, graph->bf16 ? ", bf16" : "", directions[graph->direction],
+          form_name(tape, node, graph->direction));
+}
+
+static mz_status plan(mz_tape *tape, mz_node *node, mz_cuda_direction direction) {
+  const mz_cuda_convolution_settings settings = settings_of(tape, node, direction);
+  MZ_TRY(mz_cuda_planned_take(mz_cuda_lane_of(tape), &settings, &conv_of(node)->convolutions[direction]));
+  tell(tape, node, &settings);
+  return MZ_OK;
+}
+
+/* forward_apart, data_apart: whether the directions go apart. */
+static void claim_scratch(mz_tape *tape, const mz_node *node, bool forward_apart, bool data_apart) {
   const mz_param *param = &tape->params->items[node->weight];
   const mz_tape_value *x = mz_cuda_input(tape, node, 0), *y = mz_cuda_output(tape, node);
   const size_t rows = (size_t)tape->rows, rounded = rounded_bytes(tape, node);
   size_t rest = 0;
   const auto need = [&rest](size_t bytes) { rest = bytes > rest ? bytes : rest; };
-  if (goes_apart(tape, node, MZ_CUDA_CONV_FORWARD)) need(rows * (size_t)y->stride * sizeof(float));
-  if (sends_gradient(tape, node) && goes_apart(tape, node, MZ_CUDA_CONV_DATA)) need(rows * (size_t)x->stride * sizeof(float));
+  if (forward_apart) need(rows * (size_t)y->stride * sizeof(float));
+  if (data_apart) need(rows * (size_t)x->stride * sizeof(float));
   if (node->first_use) {
     need((size_t)param->rows * (size_t)param->columns * sizeof(float));
     need(mz_cuda_column_sums_scratch(rows * (size_t)node->positions, param->columns));
   }
   mz_tape_claim_scratch(tape, rounded + rest);
+}
+
+void mz_cuda_conv_claim(mz_tape *tape, const mz_node *node, bool sends_gradient) {
+  claim_scratch(tape, node, has_rest(tape, node, MZ_CUDA_CONV_FORWARD),
+                node->backward && sends_gradient && has_rest(tape, node, MZ_CUDA_CONV_DATA));
 }
 
 mz_status mz_cuda_conv_prepare(mz_tape *tape, mz_node *node) {
@@ -102,7 +124,8 @@ mz_status mz_cuda_conv_prepare(mz_tape *tape, mz_node *node) {
   MZ_TRY(plan(tape, node, MZ_CUDA_CONV_FORWARD));
   if (sends_gradient(tape, node)) MZ_TRY(plan(tape, node, MZ_CUDA_CONV_DATA));
   if (node->first_use) MZ_TRY(plan(tape, node, MZ_CUDA_CONV_WEIGHTS));
-  claim_scratch(tape, node);
+  claim_scratch(tape, node, goes_apart(tape, node, MZ_CUDA_CONV_FORWARD),
+                sends_gradient(tape, node) && goes_apart(tape, node, MZ_CUDA_CONV_DATA));
   return MZ_OK;
 }
 
@@ -119,8 +142,8 @@ mz_status mz_cuda_conv_pack(const mz_cuda_lane *lane, const mz_param *param, con
   return mz_cuda_filters_pack(lane, values, inputs_of(param), param->columns, bf16, out);
 }
 
-const char *mz_cuda_conv_form_name(const mz_node *node) {
-  return form_names[mz_cuda_convolution_form(conv_of(node)->convolutions[MZ_CUDA_CONV_FORWARD])];
+const char *mz_cuda_conv_form_name(const mz_tape *tape, const mz_node *node) {
+  return form_name(tape, node, MZ_CUDA_CONV_FORWARD);
 }
 
 /* ---- forward ---- */
@@ -133,32 +156,18 @@ static mz_status convolve(const mz_tape *tape, const mz_node *node, mz_cuda_dire
   return mz_cuda_direct_conv_run(mz_cuda_lane_of(tape), &graph, rows, data);
 }
 
-/* Four channels a thread. bias, add: NULL for none; y may be `add` itself. */
-template <typename T>
-static __global__ void finish(const float *sums, const float *bias, const float *add, bool relu, T *y, size_t count,
-                              int channels) {
-  const size_t i = mz_cuda_thread() * MZ_QUAD;
-  if (i >= count) return;
-  float4 sum = mz_quad_load(sums + i);
-  if (bias != nullptr) sum = mz_quad_add(sum, mz_quad_load(bias + i % (size_t)channels));
-  if (add != nullptr) sum = mz_quad_add(sum, mz_quad_load(add + i));
-  mz_quad_store(y + i, relu ? mz_quad_relu(sum) : sum);
-}
-
 static mz_status finish_rows(const mz_tape *tape, const mz_node *node, int rows, const float *sums, const float *bias,
                              const float *add) {
   const mz_tape_value *y = mz_cuda_output(tape, node);
-  const size_t count = (size_t)rows * (size_t)y->stride;
-  const int channels = tape->params->items[node->weight].columns;
-  const bool relu = node->activation == MZ_RELU;
-  const dim3 grid = mz_cuda_blocks(count / MZ_QUAD, THREADS), block(THREADS);
-  const cudaStream_t stream = mz_cuda_lane_of(tape)->stream;
-  if (y->bf16) {
-    MZ_CUDA_TRY(mz_launch(finish<uint16_t>, grid, block, 0, stream, sums, bias, add, relu, (uint16_t *)y->data, count, channels));
-  } else {
-    MZ_CUDA_TRY(mz_launch(finish<float>, grid, block, 0, stream, sums, bias, add, relu, (float *)y->data, count, channels));
-  }
-  return MZ_OK;
+  const mz_cuda_finish finish = {sums,
+                                 bias,
+                                 add,
+                                 node->activation == MZ_RELU,
+                                 y->bf16,
+                                 y->data,
+                                 (size_t)rows * (size_t)y->stride,
+                                 tape->params->items[node->weight].columns};
+  return mz_cuda_finish_run(mz_cuda_lane_of(tape), &finish);
 }
 
 mz_status mz_cuda_conv_forward(mz_tape *tape, mz_node *node, int rows) {
@@ -194,7 +203,6 @@ static mz_status data_gradient(const mz_tape *tape, const mz_node *node, int row
   mz_cuda_conv_data data = {};
   MZ_TRY(convolved_dy(tape, node, rows, &data.tensors[MZ_CUDA_CONV_DY]));
   data.tensors[MZ_CUDA_CONV_FILTERS] = (void *)mz_cuda_parameter(tape, node->weight);
-  data.tensors[MZ_CUDA_CONV_ADD] = apart || node->overwrites[0] ? nullptr : x->gradient;
   data.tensors[MZ_CUDA_CONV_RESULT] = apart ? rest_of_scratch(tape, node) : x->gradient;
   MZ_TRY(convolve(tape, node, MZ_CUDA_CONV_DATA, rows, &data));
   if (!apart) return MZ_OK;

@@ -7,6 +7,9 @@
 
 mz_status mz_cuda_conv_prepare(mz_tape *tape, mz_node *node);
 void mz_cuda_conv_release(mz_tape *tape, mz_node *node);
+/* Claims the scratch that preparing claims at the most, for a tape that is only measured: it does not plan, so that it does not know what
+ * the library fuses. sends_gradient: the input gets a gradient. */
+void mz_cuda_conv_claim(mz_tape *tape, const mz_node *node, bool sends_gradient);
 
 /* Reads the weights as mz_cuda_conv_pack leaves them. */
 mz_status mz_cuda_conv_forward(mz_tape *tape, mz_node *node, int rows);
@@ -20,4 +23,4 @@ mz_status mz_cuda_conv_backward(mz_tape *tape, mz_node *node, int rows);
 mz_status mz_cuda_conv_pack(const mz_cuda_lane *lane, const mz_param *param, const float *values, bool bf16, float *out);
 
 /* Names what computes a prepared node's forward pass: "cudnn fused", "cudnn + kernel" or "direct". */
-const char *mz_cuda_conv_form_name(const mz_node *node);
+const char *mz_cuda_conv_form_name(const mz_tape *tape, const mz_node *node);

@@ -1,8 +1,9 @@
 /* Convolutions of boards on a device by cuDNN (9.8 or later), planned once and then run for any number of rows up to the most.
  *
  * A convolution keeps one engine with one configuration for all numbers of rows, so that a row has the same bits however many
- * run: the first that the library's heuristics name (with `any_rows` for MZ_CUDA_CHOICE_ROWS, whatever the most), that the rules
- * allow and that can be built for each number in use.
+ * run. Candidates are tried in the order in which the library's heuristics name them; with `any_rows` the heuristics are asked for
+ * MZ_CUDA_CHOICE_ROWS, whatever the most. The first one is kept that the rules allow and that can be built for each number of rows in
+ * use. Where there is none, the next form is tried.
  * Nothing is timed, so the same library chooses the same on the same kind of device. The rules: results repeat bit for bit,
  * f32 is not rounded to TF32, sums are f32, no transforms (FFT, Winograd), the workspace is enough. Numbers in use are the
  * most rows and, with `any_rows`, the powers of two below: the smallest that is enough is run, and what comes out for rows
@@ -37,7 +38,8 @@ void mz_cuda_convolution_free(mz_cuda_convolution *convolution);
 mz_cuda_conv_form mz_cuda_convolution_form(const mz_cuda_convolution *convolution);
 
 /* The data of a graph's tensors by what names them (MZ_CUDA_CONV_X …), on the lane's device, aligned to 16 bytes, of as many
- * rows as the most; NULL: the graph has no such tensor. A SEPARATE graph has neither bias nor add; its result is f32. */
+ * rows as the most; NULL: the graph has no such tensor. The result lies over none of the others: cuDNN promises nothing where it does.
+ * A SEPARATE graph has neither bias nor add; its result is f32. */
 typedef struct mz_cuda_conv_data {
   void *tensors[MZ_CUDA_CONV_RESULT + 1];
 } mz_cuda_conv_data;

@@ -16,7 +16,7 @@ typedef struct mz_cuda_conv_graph_settings {
   int inputs, outputs;  /* channels: multiples of 16 */
   bool bf16;            /* what is convolved: x and filters, dy and filters, or x and dy */
   bool bf16_out;        /* FORWARD: the result; otherwise it is f32 */
-  bool bias, add, relu; /* FORWARD: result = relu?(conv + bias? + add?); DATA: add alone */
+  bool bias, add, relu; /* FORWARD: result = relu?(conv + bias? + add?) */
 } mz_cuda_conv_graph_settings;
 
 /* Names of tensors, in a graph and where data are given for it. */

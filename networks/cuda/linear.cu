@@ -48,16 +48,20 @@ static mz_status create(mz_tape *tape, mz_node *node, mz_cuda_product_kind kind,
   return MZ_OK;
 }
 
+void mz_cuda_linear_claim(mz_tape *tape, const mz_node *node) {
+  const mz_cuda_product_settings settings = settings_of(tape, node, MZ_CUDA_PRODUCT_WEIGHTS);
+  if (!node->first_use || node->bias < 0) return;
+  mz_tape_claim_scratch(tape, mz_cuda_column_sums_scratch((size_t)settings.rows, settings.y_stride));
+}
+
 mz_status mz_cuda_linear_prepare(mz_tape *tape, mz_node *node) {
   linear *own = nullptr;
   MZ_TRY(mz_alloc(&own, 1, sizeof *own));
   node->prepared = own;
   MZ_TRY(create(tape, node, MZ_CUDA_PRODUCT_FORWARD, &own->forward));
   if (sends_gradient(tape, node)) MZ_TRY(create(tape, node, MZ_CUDA_PRODUCT_DATA, &own->data));
-  if (!node->first_use) return MZ_OK;
-  const mz_cuda_product_settings settings = settings_of(tape, node, MZ_CUDA_PRODUCT_WEIGHTS);
-  if (node->bias >= 0) mz_tape_claim_scratch(tape, mz_cuda_column_sums_scratch((size_t)settings.rows, settings.y_stride));
-  return create(tape, node, MZ_CUDA_PRODUCT_WEIGHTS, &own->weights);
+  mz_cuda_linear_claim(tape, node);
+  return node->first_use ? create(tape, node, MZ_CUDA_PRODUCT_WEIGHTS, &own->weights) : MZ_OK;
 }
 
 void mz_cuda_linear_release(mz_tape *tape, mz_node *node) {

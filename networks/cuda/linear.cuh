@@ -7,6 +7,8 @@
 
 mz_status mz_cuda_linear_prepare(mz_tape *tape, mz_node *node);
 void mz_cuda_linear_release(mz_tape *tape, mz_node *node);
+/* Claims the scratch that preparing claims. */
+void mz_cuda_linear_claim(mz_tape *tape, const mz_node *node);
 
 mz_status mz_cuda_linear_forward(mz_tape *tape, mz_node *node, int rows);
 /* dy becomes the gradient before the activation. dx is written or added (node->overwrites). At the weight's first use, which

@@ -99,6 +99,12 @@ static void record_bf16_block(mz_tape *tape) {
   mz_tape_conv(tape, x, A, -1, -1, MZ_LINEAR_ONLY);
 }
 
+/* In inference the sum lies where the first convolution's result did. */
+static void record_bf16_in_place(mz_tape *tape) {
+  const mz_value x = learning_board(tape, true), y = mz_tape_conv(tape, x, A, A + 1, -1, MZ_LINEAR_ONLY);
+  mz_tape_conv(tape, x, B, B + 1, y, MZ_RELU);
+}
+
 static const pair_case f32_cases[] = {
     {"layers", board_params, record_layers, 5, true, 1},
     {"plain", board_params, record_plain, 3, true, 1},
@@ -115,6 +121,7 @@ static const pair_case bf16_cases[] = {
     {"bf16: inference", board_params, record_bf16, 9, false, 1},
     {"bf16: inference, with biases", board_params, record_bf16_bias, 8, false, 1},
     {"bf16: inference, a block", board_params, record_bf16_block, 6, false, 1},
+    {"bf16: inference, in place", board_params, record_bf16_in_place, 6, false, 1},
 };
 
 static void all_cases(void) {
@@ -128,7 +135,8 @@ static const char *form_of(const pair_case *c, int convolution) {
   const char *form = nullptr;
   pair_open(&pair, &conv_op, c);
   for (int i = 0; i < pair.device->node_count && convolution >= 0; i++) {
-    if (pair.device->nodes[i].op == MZ_OP_CONV && convolution-- == 0) form = mz_cuda_conv_form_name(&pair.device->nodes[i]);
+    if (pair.device->nodes[i].op == MZ_OP_CONV && convolution-- == 0)
+      form = mz_cuda_conv_form_name(pair.device, &pair.device->nodes[i]);
   }
   pair_close(&pair);
   return form;
@@ -141,6 +149,8 @@ static void fused(void **state) {
   assert_string_equal(form_of(&f32_cases[2], 2), "cudnn + kernel"); /* a sum in f32 would round to TF32 */
   assert_string_equal(form_of(&bf16_cases[0], 1), "cudnn fused");
   assert_string_equal(form_of(&bf16_cases[4], 0), "cudnn fused");
+  assert_string_equal(form_of(&bf16_cases[4], 1), "cudnn fused"); /* what is added lies elsewhere */
+  assert_string_equal(form_of(&bf16_cases[5], 1), "cudnn + kernel");
 }
 
 static void separate(void **state) {

@@ -295,8 +295,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
   return first < second + b_bytes && second < first + a_bytes;
 }
 
-/* Finds a program's tensors in a variant pack. The result may be an operand of the last of the chain, element for element, and
- * nothing else that is read. */
+/* Finds a program's tensors in a variant pack. The result lies over nothing that is read: cuDNN does not say that it may. */
 static cudnnStatus_t place_tensors(const dnn_program &program, const dnn_descriptor *pack, int device,
                                    std::vector<void *> *pointers) {
   const std::vector<int64_t> ids = pack->values<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
@@ -317,8 +316,7 @@ static cudnnStatus_t place_tensors(const dnn_program &program, const dnn_descrip
   }
   void *result = pointers->back();
   for (size_t i = 0; i + 1 < tensors.size(); i++) {
-    const bool in_place = i >= 2 && (*pointers)[i] == result && !tensors.back().bf16;
-    if (!in_place && overlap((*pointers)[i], tensors[i].bytes(), result, tensors.back().bytes())) {
+    if (overlap((*pointers)[i], tensors[i].bytes(), result, tensors.back().bytes())) {
       return dnn_refuse(CUDNN_STATUS_BAD_PARAM, "the result lies over tensor %lld", (long long)tensors[i].id);
     }
   }

@@ -46,6 +46,7 @@ static const conv_case cases[] = {
      {MZ_CUDA_CONV_FORWARD, {}, 0, 0, true, false, true, true, true},
      true,
      MZ_CUDA_CONV_FUSED},
+    {"inference, bf16: alone", {MZ_CUDA_CONV_FORWARD, {}, 0, 0, true, false, false, false, false}, true, MZ_CUDA_CONV_FUSED},
     {"inference, f32: bias, ReLU", {MZ_CUDA_CONV_FORWARD, {}, 0, 0, false, false, true, false, true}, true, MZ_CUDA_CONV_FUSED},
     {"inference, f32: add", {MZ_CUDA_CONV_FORWARD, {}, 0, 0, false, false, false, true, false}, true, MZ_CUDA_CONV_SEPARATE},
     {"training, bf16", {MZ_CUDA_CONV_FORWARD, {}, 0, 0, true, false, false, false, false}, false, MZ_CUDA_CONV_FUSED},
@@ -56,9 +57,7 @@ static const conv_case cases[] = {
      false,
      MZ_CUDA_CONV_SEPARATE},
     {"data gradient, bf16", {MZ_CUDA_CONV_DATA, {}, 0, 0, true, false, false, false, false}, false, MZ_CUDA_CONV_FUSED},
-    {"data gradient, bf16, added", {MZ_CUDA_CONV_DATA, {}, 0, 0, true, false, false, true, false}, false, MZ_CUDA_CONV_FUSED},
     {"data gradient, f32", {MZ_CUDA_CONV_DATA, {}, 0, 0, false, false, false, false, false}, false, MZ_CUDA_CONV_FUSED},
-    {"data gradient, f32, added", {MZ_CUDA_CONV_DATA, {}, 0, 0, false, false, false, true, false}, false, MZ_CUDA_CONV_SEPARATE},
     {"weight gradient, bf16", {MZ_CUDA_CONV_WEIGHTS, {}, 0, 0, true, false, false, false, false}, false, MZ_CUDA_CONV_FUSED},
     {"weight gradient, f32", {MZ_CUDA_CONV_WEIGHTS, {}, 0, 0, false, false, false, false, false}, false, MZ_CUDA_CONV_FUSED},
 };
