@@ -71,6 +71,18 @@ static void projections(void **state) {
   compare(&board_cases[BOARD_CASES - 1], size, 2 * PROJECTED_GROUP, 2 * PROJECTED_GROUP);
 }
 
+/* Returns ‖gradient − ref's‖ / ‖ref's‖ over all parameters. */
+static double gradients_off(const net *host, const net *ref) {
+  const float *x = (const float *)host->gradients;
+  const double *y = (const double *)ref->gradients;
+  double error = 0, square = 0;
+  for (int64_t i = 0; i < ref->params.size; i++) {
+    error += (x[i] - y[i]) * (x[i] - y[i]);
+    square += y[i] * y[i];
+  }
+  return sqrt(error / square);
+}
+
 /* Convolutions of bfloat16 are near, by the rounding of what they multiply. */
 static void boards_in_halves(void **state) {
   (void)state;
@@ -87,6 +99,10 @@ static void boards_in_halves(void **state) {
     const double loss = tape_loss(cuda->tape), wanted = tape_loss(ref->tape);
     assert_true(loss != wanted); /* they do round */
     assert_true(fabs(loss - wanted) <= 1e-2 * wanted);
+    const net *host = mirror_open(&seen, cuda);
+    const double off = gradients_off(host, ref);
+    if (!(off > 0 && off <= 5e-2)) fail_msg("bf16: gradients are off by %g", off);
+    mirror_close(&seen);
   }
   net_close(cuda);
   net_close(ref);
