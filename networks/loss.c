@@ -22,6 +22,11 @@ int mz_loss_observed(const mz_loss_settings *settings) {
   return settings->consistency_weight > 0 ? (int)settings->unroll + 1 : 1;
 }
 
+int mz_loss_count(const mz_model *model, const mz_loss_settings *settings) {
+  const int turn = model->tells_turns, consistency = settings->consistency_weight > 0;
+  return 2 + (int)settings->unroll * (3 + turn + consistency);
+}
+
 /* Inputs for one head's targets and row weights, and its loss. */
 static mz_value head_loss(mz_tape *tape, mz_value logits, int columns, double factor, mz_value *target, mz_value *weight) {
   *target = mz_tape_input(tape, columns);

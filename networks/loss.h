@@ -33,6 +33,11 @@ typedef struct mz_loss { /* where the inputs and results of step k are on the ta
   mz_model_heads heads[MZ_UNROLL_MAX + 1]; /* reward entries at 0 are −1 */
 } mz_loss;
 
+/* Loss nodes of a pass at the most: policy and value at step 0; these, reward, turn and consistency at every other step. */
+enum { MZ_LOSSES_MAX = 2 + 5 * MZ_UNROLL_MAX };
+/* Returns the number of loss nodes that mz_loss_build records. */
+int mz_loss_count(const mz_model *model, const mz_loss_settings *settings);
+
 /* Records the whole loss on an empty tape (not yet planned). */
 void mz_loss_build(mz_loss *loss, const mz_model *model, const mz_loss_settings *settings, mz_tape *tape);
 

@@ -16,13 +16,12 @@ static mz_status pack_forward(const mz_lane *lane, const mz_param *param, const 
 }
 
 static mz_status loss(mz_tape *tape, double *out) {
-  enum { LOSSES_MAX = 1024 };
   mz_cuda_lane *own;
   MZ_TRY(mz_cuda_lane_enter(&tape->lane, &own));
   const int count = mz_cuda_loss_count(tape);
-  double sums[LOSSES_MAX];
+  double sums[MZ_LOSSES_MAX];
   void *place;
-  MZ_ASSERT(count <= LOSSES_MAX);
+  MZ_ASSERT(count <= MZ_LOSSES_MAX);
   MZ_TRY(mz_cuda_staging_scratch(&own->staging, own->stream, (size_t)count * sizeof *sums, &place));
   MZ_TRY(mz_cuda_loss_sums(tape, tape->live_rows, (double *)place));
   MZ_TRY(mz_cuda_staging_receive(&own->staging, own->stream, sums, place, (size_t)count * sizeof *sums));

@@ -11,8 +11,6 @@ typedef struct terms {
   size_t count;
 } terms;
 
-enum { KINDS = 3 }; /* policy, value, reward */
-
 static __device__ float entry(const float *column, int row) { return column[(size_t)row * MZ_LANES]; }
 
 /* Blocks of row i write column i. */
@@ -24,12 +22,12 @@ static __global__ void columns_of(terms t, int rows, float *__restrict__ columns
 
 static terms terms_of(const mz_tape *tape, const mz_loss *loss) {
   terms t = {};
-  static_assert(KINDS * (MZ_UNROLL_MAX + 1) <= TERMS, "every step's losses fit");
+  static_assert(MZ_CUDA_LOSS_KINDS * (MZ_UNROLL_MAX + 1) <= TERMS, "every step's losses fit");
   for (int k = 0; k <= loss->unroll; k++) {
-    const mz_value losses[KINDS] = {loss->policy_loss[k], loss->value_loss[k], loss->reward_loss[k]};
-    for (int i = 0; i < (k == 0 ? KINDS - 1 : (int)KINDS); i++)
+    const mz_value losses[MZ_CUDA_LOSS_KINDS] = {loss->policy_loss[k], loss->value_loss[k], loss->reward_loss[k]};
+    for (int i = 0; i < (k == 0 ? MZ_CUDA_LOSS_KINDS - 1 : (int)MZ_CUDA_LOSS_KINDS); i++)
       t.loss[t.count + (size_t)i] = mz_cuda_data(&tape->values[losses[i]]);
-    t.count += KINDS;
+    t.count += MZ_CUDA_LOSS_KINDS;
   }
   return t;
 }

@@ -6,7 +6,10 @@ extern "C" {
 #include "networks/loss.h"
 }
 
-/* The unweighted losses: columns[(3 k + i) · rows + r], i = 0: policy, 1: value, 2: reward, which
+/* Losses of a step whose columns are kept: policy, value, reward. */
+enum { MZ_CUDA_LOSS_KINDS = 3 };
+
+/* The unweighted losses: columns[(MZ_CUDA_LOSS_KINDS · k + i) · rows + r], i = 0: policy, 1: value, 2: reward, which
  * is 0 at step 0. After forward. */
 mz_status mz_cuda_loss_columns(const mz_tape *tape, const mz_loss *loss, int rows, float *columns);
 

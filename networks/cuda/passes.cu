@@ -4,7 +4,9 @@
 #include "networks/cuda/transfer.cuh"
 #include <stdlib.h>
 
-enum { KINDS = 40 }; /* forward by bucket, and backward */
+/* Passes of a tape that are kept, in each direction: on a tape without backward there is one for every power of two up to its rows, and
+ * one for these; on others, one for each number of rows that was run. */
+enum { PASSES_MAX = 40 };
 
 typedef struct pass { /* of one number of rows, in one direction */
   int rows;           /* 0: none yet */
@@ -14,7 +16,7 @@ typedef struct pass { /* of one number of rows, in one direction */
 } pass;
 
 typedef struct passes {
-  pass forward[KINDS], backward[KINDS];
+  pass forward[PASSES_MAX], backward[PASSES_MAX];
 } passes;
 
 int mz_cuda_pass_rows(const mz_tape *tape, int rows) {

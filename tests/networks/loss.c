@@ -168,6 +168,33 @@ static void shards_add_and_masked_rows_do_nothing(void **state) {
   recorded_free(&part);
 }
 
+static void losses_are_counted_as_they_are_recorded(void **state) {
+  (void)state;
+  static mz_model counted; /* large */
+  const mz_network_settings network = {.width = 8, .depth = 1, .value_bins = 5, .reward_bins = 5};
+  for (int way = 0; way < 8; way++) {
+    const mz_spec spec = {.obs_kind = MZ_OBS_F32,
+                          .obs_shape = {1, 1, 3},
+                          .obs_size = 3,
+                          .actions = 2,
+                          .turns = way % 2 == 0 ? MZ_TURNS_ALONE : MZ_TURNS_TOLD,
+                          .return_max = 1,
+                          .reward_max = 1};
+    const mz_loss_settings settings = {.unroll = way / 4 == 0 ? 1 : MZ_UNROLL_MAX,
+                                       .value_weight = 1,
+                                       .reward_weight = 1,
+                                       .policy_weight = 1,
+                                       .consistency_weight = way / 2 % 2};
+    int count = 0;
+    check(mz_model_init(&counted, &network, &spec));
+    recorded r = recorded_create(&counted, &settings, 1, 3);
+    for (int i = 0; i < r.tape->node_count; i++) count += mz_node_traits(&r.tape->nodes[i])->is_loss;
+    assert_int_equal(mz_loss_count(&counted, &settings), count);
+    assert_true(count <= MZ_LOSSES_MAX && (way < 7 || count == MZ_LOSSES_MAX));
+    recorded_free(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_hot_golden_values),
@@ -177,6 +204,7 @@ int main(void) {
       cmocka_unit_test(expectation_is_the_ops),
       cmocka_unit_test(steps_and_heads_have_their_weights),
       cmocka_unit_test(shards_add_and_masked_rows_do_nothing),
+      cmocka_unit_test(losses_are_counted_as_they_are_recorded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
