@@ -48,6 +48,12 @@ mz_status mz_infer_bytes(const mz_model *model, const mz_lane *lane, int rows_ma
   return MZ_OK;
 }
 
+double mz_infer_moved(const mz_model *model, int rows) {
+  enum { INDICES = 3, ANSWERS = 3 }; /* from, action, to; value, reward, turn */
+  return (double)rows * ((double)model->obs_size * sizeof(float) + (double)model->actions * sizeof(float) +
+                         INDICES * sizeof(int32_t) + ANSWERS * sizeof(float));
+}
+
 mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_lane *lane, int rows_max, int latents) {
   mz_status status = MZ_OK;
   mz_infer *infer = NULL;

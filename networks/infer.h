@@ -11,6 +11,8 @@ mz_status mz_infer_create(mz_infer **out, const mz_model *model, const mz_lane *
 void mz_infer_free(mz_infer *infer);
 /* Bytes that create takes. */
 mz_status mz_infer_bytes(const mz_model *model, const mz_lane *lane, int rows_max, int latents, double *bytes);
+/* Returns the bytes that an evaluation of as many rows sends to the lane's memory and fetches from there, at the most. */
+double mz_infer_moved(const mz_model *model, int rows);
 /* The weights later calls use, prepared for the lane's device. Cheap; call it before every search. */
 mz_status mz_infer_set_weights(mz_infer *infer, const mz_prepared *weights);
 

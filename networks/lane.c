@@ -47,6 +47,10 @@ mz_status mz_lane_copy(const mz_lane *lane, void *to, const void *from, size_t b
 
 mz_status mz_lane_sync(const mz_lane *lane) { return lane->backend->memory == NULL ? MZ_OK : lane->backend->memory->sync(lane); }
 
+double mz_lane_pinned(const mz_lane *where, double moved) {
+  return where->backend->memory == NULL ? 0 : where->backend->memory->pinned(moved);
+}
+
 mz_status mz_lane_pack(const mz_lane *lane, mz_pack *pack, const mz_params *params, const void *values, bool bf16, void *out) {
   const size_t element = lane->backend->element_size;
   int64_t at = 0;

@@ -35,3 +35,14 @@ mz_status mz_lane_pack(const mz_lane *lane, mz_pack *pack, const mz_params *para
 mz_status mz_lane_copy(const mz_lane *lane, void *to, const void *from, size_t bytes);
 /* Waits until everything that the lane was asked for is done. */
 mz_status mz_lane_sync(const mz_lane *lane);
+
+/* Bytes that something takes which works on a lane. */
+typedef struct mz_lane_bytes {
+  double device; /* of the lane's memory; on CPUs all there are */
+  double host;   /* of the host's beside it */
+  double moved;  /* sent and fetched between two calls of mz_lane_sync, at the most */
+} mz_lane_bytes;
+
+/* Returns the most bytes of the host that a lane there keeps for copies while it is open, which moves `moved` bytes between two calls of
+ * mz_lane_sync. */
+double mz_lane_pinned(const mz_lane *where, double moved);

@@ -10,7 +10,7 @@ void mz_update_free(mz_update *update) {
   if (update != NULL) update->updater->free(update);
 }
 
-double mz_update_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings) {
+mz_lane_bytes mz_update_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings) {
   return where->backend->updater->bytes(model, settings);
 }
 

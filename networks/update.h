@@ -57,8 +57,9 @@ typedef struct mz_update mz_update;
 mz_status mz_update_create(mz_update **out, const mz_lane *where, const mz_model *model, const mz_update_settings *settings,
                            const mz_update_vectors *vectors, mz_pool *pool);
 void mz_update_free(mz_update *update);
-/* Bytes that create takes beside the vectors, and those that each thread takes when it first works: its tape. */
-double mz_update_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings);
+/* Return the bytes that create takes beside the vectors, and that are moved; and those that each thread takes when it first works: its
+ * tape. */
+mz_lane_bytes mz_update_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings);
 mz_status mz_update_thread_bytes(const mz_lane *where, const mz_model *model, const mz_update_settings *settings, double *bytes);
 
 /* The vectors were set from outside. */
@@ -75,7 +76,7 @@ struct mz_updater {
   mz_status (*create)(mz_update **out, const mz_lane *where, const mz_model *model, const mz_update_settings *settings,
                       const mz_update_vectors *vectors, mz_pool *pool);
   void (*free)(mz_update *update);
-  double (*bytes)(const mz_model *model, const mz_update_settings *settings);
+  mz_lane_bytes (*bytes)(const mz_model *model, const mz_update_settings *settings);
   mz_status (*changed)(mz_update *update);
   mz_status (*run)(mz_update *update, const mz_update_rows *rows, const mz_update_step *step, mz_update_report *report);
   mz_status (*fetch)(mz_update *update, bool moments); /* NULL: the vectors are the host's */

@@ -64,7 +64,7 @@ double mz_learner_bytes(const mz_model *model, const mz_lane *where, const mz_le
   const double moments = settings->update.optimizer.kind == MZ_ADAM ? 2 : 1;
   const double losses = (double)batch_rows(settings) * sizeof(float);
   return (double)carver.bytes + losses + moments * (double)model->params.size * sizeof(float) +
-         mz_update_bytes(where, model, &settings->update);
+         mz_update_bytes(where, model, &settings->update).device;
 }
 
 mz_status mz_learner_thread_bytes(const mz_model *model, const mz_lane *where, const mz_learner_settings *settings,

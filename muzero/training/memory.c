@@ -162,7 +162,7 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
   m.learner += THREAD;
   if (gpu) MZ_TRY_CLEANUP(mz_memory_count_gpu(&m, env, settings, model, gpu));
   m.replay = mz_buffer_content_bytes(&settings->replay, &env->spec, s.cut);
-  m.fixed[MZ_MEMORY_PROCESS] = process_bytes();
+  m.fixed[MZ_MEMORY_PROCESS] = process_bytes() + m.gpu_host;
   m.fixed[MZ_MEMORY_NETWORK] = network_bytes(&s);
   m.fixed[MZ_MEMORY_GRADIENTS] = gradient_bytes(&s);
   m.fixed[MZ_MEMORY_INDEX] = index_bytes(&s);

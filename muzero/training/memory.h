@@ -41,6 +41,7 @@ typedef struct mz_memory { /* bytes, at the most */
     int64_t begins;   /* so many when the run begins; 0: not known */
   } env;
   mz_gpu_bytes gpu_actor, gpu_builder, gpu_learner, gpu_evaluation; /* of stages on a GPU; zeros: none was asked for */
+  double gpu_host; /* of the host whatever the plan, where stages may be on a GPU; in MZ_MEMORY_PROCESS */
 } mz_memory;
 
 /* Counts before anything large is taken. gpu: a lane of the GPUs that stages may be on, NULL: none. MZ_E_CONFIG where the network cannot

@@ -38,6 +38,15 @@ static mz_status split(const subject *s, count *of, const mz_search_settings *se
   return MZ_OK;
 }
 
+/* What a search's lane keeps for copies: by slot where `slots` are few, and more than that where it reaches its bound. */
+static void add_pinned(const subject *s, mz_gpu_bytes *out) {
+  const mz_search_settings *search = &s->settings->search;
+  const double one = mz_network_search_pinned(&s->env->spec, search, s->model, s->gpu, 1);
+  const double slot = mz_network_search_pinned(&s->env->spec, search, s->model, s->gpu, 2) - one;
+  out->host_slot += slot;
+  out->host_thread += one - slot;
+}
+
 /* A straight line through one slot and many. */
 static mz_status count_line(const subject *s, count *of, mz_gpu_bytes *out) {
   enum { MANY = 1024 };
@@ -48,6 +57,7 @@ static mz_status count_line(const subject *s, count *of, mz_gpu_bytes *out) {
   out->host_thread = fmax(0, host - out->host_slot);
   out->slot = (gpu_many - gpu) / (MANY - 1);
   out->thread = fmax(0, gpu - out->slot) + LANE;
+  add_pinned(s, out);
   return MZ_OK;
 }
 
@@ -57,6 +67,7 @@ static mz_status count_builder(const subject *s, mz_gpu_bytes *out) {
   const int slots = mz_workers_reanalyze_slots(s->settings, s->gpu);
   MZ_TRY(split(s, count_reanalyze, &s->settings->search, slots, &out->host_thread, &out->thread));
   out->thread += LANE;
+  out->host_thread += mz_network_search_pinned(&s->env->spec, &s->settings->search, s->model, s->gpu, slots);
   return MZ_OK;
 }
 
@@ -65,17 +76,23 @@ static mz_status count_evaluation(const subject *s, mz_gpu_bytes *out) {
   const mz_train_settings *train = &s->settings->train;
   const mz_search_settings search = mz_settings_evaluation_search(s->settings);
   const int64_t games = (train->eval_games + TASKS - 1) / TASKS, most = mz_agent_slots_max(s->gpu);
+  const int slots = (int)(games < most ? games : most);
   double gpu;
-  MZ_TRY(split(s, count_planner, &search, (int)(games < most ? games : most), &out->host_thread, &gpu));
+  MZ_TRY(split(s, count_planner, &search, slots, &out->host_thread, &gpu));
+  out->host_thread += mz_network_search_pinned(&s->env->spec, &search, s->model, s->gpu, slots);
   out->fixed = TASKS * (gpu + LANE);
   return MZ_OK;
 }
 
-static mz_status count_learner(const subject *s, mz_gpu_bytes *out) {
+/* The learner's host memory is whatever the plan, and so is that of the lane by which weights are published. */
+static mz_status count_learner(const subject *s, mz_gpu_bytes *out, double *host) {
   const mz_learner_settings learning = mz_state_learning(s->settings);
   double tape;
   MZ_TRY(mz_update_thread_bytes(s->gpu, s->model, &learning.update, &tape));
-  out->fixed = mz_update_bytes(s->gpu, s->model, &learning.update) + tape + LANE;
+  const mz_lane_bytes update = mz_update_bytes(s->gpu, s->model, &learning.update);
+  out->fixed = update.device + tape + LANE;
+  *host =
+      update.host + mz_lane_pinned(s->gpu, update.moved) + mz_lane_pinned(s->gpu, (double)s->model->params.size * sizeof(float));
   return MZ_OK;
 }
 
@@ -87,7 +104,7 @@ mz_status mz_memory_count_gpu(mz_memory *m, const mz_env *env, const mz_settings
   MZ_TRY(count_line(&s, count_actor, &m->gpu_actor));
   MZ_TRY(count_builder(&s, &m->gpu_builder));
   MZ_TRY(count_evaluation(&s, &m->gpu_evaluation));
-  MZ_TRY(count_learner(&s, &m->gpu_learner));
+  MZ_TRY(count_learner(&s, &m->gpu_learner, &m->gpu_host));
   m->gpu_actor.fixed = 2 * prepared + making; /* published, and the next */
   m->gpu_builder.fixed = 2 * prepared + making;
   return MZ_OK;

@@ -94,11 +94,11 @@ static mz_status create(mz_update **out, const mz_lane *where, const mz_model *m
   return MZ_OK;
 }
 
-static double bytes_of(const mz_model *model, const mz_update_settings *settings) {
+static mz_lane_bytes bytes_of(const mz_model *model, const mz_update_settings *settings) {
   update u = {.model = model, .settings = *settings, .chunks = mz_chunk_count(&model->params)};
   mz_carver carver = {0};
   carve(&u, &carver);
-  return (double)carver.bytes + (double)settings->shards * (double)model->params.size * sizeof(float);
+  return (mz_lane_bytes){.device = (double)carver.bytes + (double)settings->shards * (double)model->params.size * sizeof(float)};
 }
 
 /* ---- the weights as tapes read them ---- */

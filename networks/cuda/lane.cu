@@ -104,6 +104,7 @@ void mz_cuda_lane_close(mz_lane *lane) {
     destroy(own); /* whatever went wrong is nobody else's */
     return;
   }
+  mz_cuda_staging_trim(&own->staging); /* the next one moves as much as it needs, and its share of memory counts that */
   const std::lock_guard<std::mutex> lock(kept_mutex);
   own->next = kept;
   kept = own;

@@ -110,5 +110,5 @@ static mz_status get_pooled(mz_tape *tape, int value, float *pool, const int32_t
   return mz_cuda_latents_scatter(own, mz_cuda_data(from), count, from->stride, (const int32_t *)index, pool);
 }
 
-const mz_device_memory mz_cuda_memory = {alloc_bytes, free_bytes, load,     fetch, copy,       sync,
+const mz_device_memory mz_cuda_memory = {alloc_bytes, free_bytes, load,     fetch, copy,       sync,      mz_cuda_staging_pinned,
                                          put,         put_bytes,  put_list, get,   put_pooled, get_pooled};

@@ -78,8 +78,9 @@ void mz_cuda_node_release(mz_tape *tape, mz_node *node) {
 }
 
 size_t mz_cuda_node_bytes(mz_tape *tape, const mz_node *node, bool sends_gradient) {
-  (void)sends_gradient;
   switch (node->op) {
+    case MZ_OP_LINEAR: mz_cuda_linear_claim(tape, node); return 0;
+    case MZ_OP_CONV: mz_cuda_conv_claim(tape, node, sends_gradient); return 0;
     case MZ_OP_NORM: return mz_cuda_norm_bytes(tape, node);
     case MZ_OP_LAYER_NORM: return mz_cuda_layer_norm_bytes(tape, node);
     case MZ_OP_EDGE_ATTENTION: return mz_cuda_edge_attention_bytes(tape, node);

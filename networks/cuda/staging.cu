@@ -1,4 +1,5 @@
 #include "networks/cuda/staging.cuh"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,20 @@ void mz_cuda_staging_free(mz_cuda_staging *s) {
   if (s->done != nullptr) cudaEventDestroy(s->done);
   free(s->arrivals);
   *s = {};
+}
+
+void mz_cuda_staging_trim(mz_cuda_staging *s) {
+  MZ_ASSERT(s->used == 0);
+  if (s->size > PINNED_MIN) {
+    (void)cudaFreeHost(s->pinned);
+    s->pinned = nullptr;
+    s->size = 0;
+  }
+  if (s->scratch_size > PINNED_MIN) {
+    (void)cudaFree(s->scratch);
+    s->scratch = nullptr;
+    s->scratch_size = 0;
+  }
 }
 
 /* Asleep: the cores are other threads', and what a stage waits for its device is no CPU time of it. */
@@ -35,6 +50,9 @@ mz_status mz_cuda_staging_forget(mz_cuda_staging *s, cudaStream_t stream) {
   s->arrival_count = 0;
   return mz_cuda_staging_sync(s, stream);
 }
+
+/* Sizes are doubled until what is wanted fits, up to ENOUGH. */
+double mz_cuda_staging_pinned(double moved) { return fmin(PINNED_MIN + 2 * moved, ENOUGH); }
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 

@@ -1,6 +1,6 @@
 /* Pinned memory of a lane through which rows go to its device and come back, so that nobody waits for a copy: what goes is copied here at
  * once, what comes lands here and is handed over at the next synchronisation. Memory grows with what is needed between two
- * synchronisations, to a few pieces at most, and stays. */
+ * synchronisations, to a few pieces at most, and stays until the lane is closed. */
 #pragma once
 #include "networks/cuda/check.cuh"
 
@@ -21,6 +21,10 @@ typedef struct mz_cuda_staging {
 } mz_cuda_staging;
 
 void mz_cuda_staging_free(mz_cuda_staging *staging);
+/* Gives memory back that is more than lanes begin with. Nothing is under way. */
+void mz_cuda_staging_trim(mz_cuda_staging *staging);
+/* Returns the most bytes of pinned memory where `moved` bytes, of at most a few hundred copies, go between two synchronisations. */
+double mz_cuda_staging_pinned(double moved);
 /* Copies host bytes to the device, where `to` is. They may be changed when this returns. */
 mz_status mz_cuda_staging_send(mz_cuda_staging *staging, cudaStream_t stream, void *to, const void *from, size_t bytes);
 /* Copies the device's bytes to the host: they are in `to` after mz_cuda_staging_sync. */

@@ -163,13 +163,15 @@ static __global__ void step_quad(const mz_cuda_rule *__restrict__ rules, int cou
   mz_quad_store(s.average + at, average);
 }
 
+size_t mz_cuda_update_bytes(const mz_params *params) { return (size_t)params->count * sizeof(mz_cuda_rule); }
+
 mz_status mz_cuda_update_init(mz_cuda_update *update, mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params) {
   mz_cuda_rule rules[MZ_PARAMS_MAX];
   for (int p = 0; p < params->count; p++) {
     const mz_param *param = &params->items[p];
     rules[p] = {param->offset + (int64_t)param->rows * param->stride, param->statistic, param->decay};
   }
-  const size_t bytes = (size_t)params->count * sizeof *rules;
+  const size_t bytes = mz_cuda_update_bytes(params);
   *update = {kind, params->count, params->size, nullptr};
   MZ_CUDA_TRY(cudaMalloc((void **)&update->rules, bytes));
   const mz_status status = mz_cuda_staging_send(&lane->staging, lane->stream, update->rules, rules, bytes);

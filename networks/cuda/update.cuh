@@ -37,6 +37,8 @@ typedef struct mz_cuda_update {
   struct mz_cuda_rule *rules; /* [param_count], in the device's memory */
 } mz_cuda_update;
 
+/* Returns the bytes of the device's memory that init takes. */
+size_t mz_cuda_update_bytes(const mz_params *params);
 /* params, which is on the host, need not outlive the call. MZ_E_MEMORY, MZ_E_DEVICE. */
 mz_status mz_cuda_update_init(mz_cuda_update *update, mz_cuda_lane *lane, mz_optimizer_kind kind, const mz_params *params);
 void mz_cuda_update_deinit(mz_cuda_update *update);

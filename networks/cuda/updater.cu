@@ -8,8 +8,6 @@ extern "C" {
 #include <math.h>
 #include <string.h>
 
-enum { KINDS = 3 }; /* of losses: policy, value, reward */
-
 typedef struct batch { /* as mz_update_rows, in the device's memory */
   float *obs, *obs_weight, *policy, *value, *reward, *policy_weight, *value_weight, *reward_weight;
   float *turn, *turn_weight; /* NULL where the model tells no turns */
@@ -22,7 +20,7 @@ typedef struct outcome { /* what an update is asked for afterwards, in the devic
   double *latent_spread;
   mz_cuda_decision *decision;
   float *value;   /* [rows] */
-  float *columns; /* [shards][(unroll + 1) · KINDS][shard rows] */
+  float *columns; /* [shards][(unroll + 1) · MZ_CUDA_LOSS_KINDS][shard rows] */
 } outcome;
 
 typedef struct update {
@@ -53,19 +51,10 @@ static update *of(mz_update *base) { return (update *)base; }
 
 template <typename T> static void take(mz_carver *carver, T **out, size_t count) { mz_carve(carver, out, count, sizeof **out); }
 
-static void carve_device(update *u, mz_carver *carver) {
+static void carve_batch(update *u, mz_carver *carver) {
   const mz_model *m = u->model;
-  const size_t size = (size_t)m->params.size, rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
-  const size_t shards = (size_t)u->settings.shards, observed = (size_t)mz_loss_observed(&u->settings.loss);
-  take(carver, &u->weights, size);
-  if (mz_params_convolve(&m->params)) take(carver, &u->packed, size);
-  if (u->settings.average > 0) take(carver, &u->average, size);
-  take(carver, &u->moment1, size);
-  if (u->settings.optimizer.kind == MZ_ADAM) take(carver, &u->moment2, size);
-  take(carver, &u->gradient, size);
-  take(carver, &u->gradients, shards * size);
-  take(carver, &u->squares, (size_t)mz_chunk_count(&m->params));
-  take(carver, &u->spreads, (size_t)m->latent);
+  const size_t rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
+  const size_t observed = (size_t)mz_loss_observed(&u->settings.loss);
   take(carver, &u->rows.obs, observed * rows * (size_t)m->obs_size);
   take(carver, &u->rows.obs_weight, observed * rows);
   take(carver, &u->rows.policy, steps * rows * (size_t)m->actions);
@@ -77,12 +66,28 @@ static void carve_device(update *u, mz_carver *carver) {
     take(carver, &u->rows.turn_weight, steps * rows);
   }
   take(carver, &u->rows.action, steps * rows);
+}
+
+static void carve_device(update *u, mz_carver *carver) {
+  const mz_model *m = u->model;
+  const size_t size = (size_t)m->params.size, rows = (size_t)u->settings.batch_size, steps = (size_t)u->settings.loss.unroll + 1;
+  const size_t shards = (size_t)u->settings.shards;
+  take(carver, &u->weights, size);
+  if (mz_params_convolve(&m->params)) take(carver, &u->packed, size);
+  if (u->settings.average > 0) take(carver, &u->average, size);
+  take(carver, &u->moment1, size);
+  if (u->settings.optimizer.kind == MZ_ADAM) take(carver, &u->moment2, size);
+  take(carver, &u->gradient, size);
+  take(carver, &u->gradients, shards * size);
+  take(carver, &u->squares, (size_t)mz_chunk_count(&m->params));
+  take(carver, &u->spreads, (size_t)m->latent);
+  carve_batch(u, carver);
   take(carver, &u->out.losses, shards * (size_t)u->loss_count);
   take(carver, &u->out.shard_squares, shards);
   take(carver, &u->out.latent_spread, 1);
   take(carver, &u->out.decision, 1);
   take(carver, &u->out.value, rows);
-  take(carver, &u->out.columns, steps * rows * KINDS);
+  take(carver, &u->out.columns, steps * rows * MZ_CUDA_LOSS_KINDS);
 }
 
 static void carve_host(update *u, mz_carver *carver) {
@@ -90,7 +95,7 @@ static void carve_host(update *u, mz_carver *carver) {
   take(carver, &u->losses, (size_t)(u->settings.shards * u->loss_count));
   take(carver, &u->shard_squares, (size_t)u->settings.shards);
   take(carver, &u->value, rows);
-  take(carver, &u->columns, steps * rows * KINDS);
+  take(carver, &u->columns, steps * rows * MZ_CUDA_LOSS_KINDS);
   take(carver, &u->policy_loss, steps * rows);
   take(carver, &u->value_loss, steps * rows);
   take(carver, &u->reward_loss, steps * rows);
@@ -125,7 +130,8 @@ static mz_status begin(update *u, const mz_lane *where) {
   MZ_TRY(mz_model_check(u->model, &u->lane, true));
   MZ_TRY(mz_update_record(&u->tape, &u->lane, u->model, &u->settings, &u->loss));
   MZ_TRY(mz_tape_plan(u->tape));
-  u->loss_count = mz_cuda_loss_count(u->tape);
+  u->loss_count = mz_loss_count(u->model, &u->settings.loss);
+  MZ_ASSERT(u->loss_count == mz_cuda_loss_count(u->tape));
   MZ_TRY(mz_cuda_lane_enter(&u->lane, &own));
   MZ_TRY(mz_cuda_update_init(&u->rules, own, (mz_optimizer_kind)u->settings.optimizer.kind, &u->model->params));
   return allocate(u);
@@ -150,14 +156,26 @@ static mz_status create(mz_update **out, const mz_lane *where, const mz_model *m
   return MZ_OK;
 }
 
-static double bytes_of(const mz_model *model, const mz_update_settings *settings) {
-  mz_carver carver = {};
+/* What goes before the host waits: the vectors (changed, fetch), with what create sends, or a batch and its report. */
+static double moved_by(update *u, const mz_carver *host) {
+  enum { VECTORS = 4 }; /* weights, average, two moments */
+  mz_carver sent = {};
+  carve_batch(u, &sent);
+  const double vectors =
+      VECTORS * (double)u->model->params.size * sizeof(float) + (double)mz_cuda_update_bytes(&u->model->params);
+  return fmax(vectors, (double)sent.bytes + (double)host->bytes);
+}
+
+static mz_lane_bytes bytes_of(const mz_model *model, const mz_update_settings *settings) {
+  mz_carver device = {}, host = {};
   update u = {};
   u.model = model;
   u.settings = *settings;
-  u.loss_count = (KINDS + (model->tells_turns ? 1 : 0)) * ((int)settings->loss.unroll + 1);
-  carve_device(&u, &carver);
-  return (double)carver.bytes;
+  u.loss_count = mz_loss_count(model, &settings->loss);
+  carve_device(&u, &device);
+  carve_host(&u, &host);
+  return {(double)device.bytes + (double)mz_cuda_update_bytes(&model->params), (double)sizeof u + (double)host.bytes,
+          moved_by(&u, &host)};
 }
 
 /* ---- the host's vectors ---- */
@@ -288,7 +306,7 @@ static mz_status set_shard(const update *u, int shard, int rows) {
 static mz_status run_shard(update *u, int shard, const mz_update_rows *b, bool squares) {
   const mz_cuda_lane *lane = mz_cuda_lane_of(u->tape);
   const mz_params *params = &u->model->params;
-  const size_t size = (size_t)params->size, columns = ((size_t)b->unroll + 1) * KINDS * (size_t)u->shard_rows;
+  const size_t size = (size_t)params->size, columns = ((size_t)b->unroll + 1) * MZ_CUDA_LOSS_KINDS * (size_t)u->shard_rows;
   MZ_TRY(set_shard(u, shard, b->rows));
   MZ_TRY(mz_tape_forward(u->tape, forward_weights(u), u->shard_rows));
   MZ_TRY(mz_tape_backward(u->tape, forward_weights(u), nullptr, u->gradient, u->shard_rows));
@@ -320,7 +338,7 @@ static mz_status make_step(update *u, const mz_update_step *step) {
 }
 
 static mz_status receive(update *u, bool squares) {
-  const size_t rows = (size_t)u->settings.batch_size, columns = ((size_t)u->settings.loss.unroll + 1) * rows * KINDS;
+  const size_t rows = (size_t)u->settings.batch_size, columns = ((size_t)u->settings.loss.unroll + 1) * rows * MZ_CUDA_LOSS_KINDS;
   const size_t shards = (size_t)u->settings.shards;
   MZ_TRY(mz_lane_fetch(&u->lane, u->losses, u->out.losses, shards * (size_t)u->loss_count * sizeof *u->losses));
   if (squares) MZ_TRY(mz_lane_fetch(&u->lane, u->shard_squares, u->out.shard_squares, shards * sizeof *u->shard_squares));
@@ -333,7 +351,7 @@ static mz_status receive(update *u, bool squares) {
 
 /* From columns of shards to steps of the batch. */
 static void sort_losses(update *u) {
-  float *const kinds[KINDS] = {u->policy_loss, u->value_loss, u->reward_loss};
+  float *const kinds[MZ_CUDA_LOSS_KINDS] = {u->policy_loss, u->value_loss, u->reward_loss};
   const size_t rows = (size_t)u->settings.batch_size, shard_rows = (size_t)u->shard_rows;
   const float *from = u->columns;
   for (size_t s = 0; s < (size_t)u->settings.shards; s++)

@@ -28,6 +28,8 @@ typedef struct mz_device_memory {
   mz_status (*fetch)(const mz_lane *lane, void *to, const void *from, size_t bytes);
   mz_status (*copy)(const mz_lane *lane, void *to, const void *from, size_t bytes);
   mz_status (*sync)(const mz_lane *lane);
+  /* Returns the most bytes of the host that a lane keeps for copies, which moves `moved` bytes between two calls of sync. */
+  double (*pinned)(double moved);
   mz_status (*put)(mz_tape *tape, int value, int first, const float *rows, int count);
   mz_status (*put_bytes)(mz_tape *tape, int value, const uint8_t *rows, int count);
   mz_status (*put_list)(mz_tape *tape, int list, int first, const int32_t *entries, int count);
@@ -47,8 +49,8 @@ struct mz_backend {
   /* Called once per node when the tape is planned; `node->prepared` is the backend's. */
   mz_status (*prepare)(mz_tape *tape, mz_node *node);
   void (*release)(mz_tape *tape, mz_node *node);
-  /* Bytes that a prepared node has for itself, beside what it claims of the tape's scratch; NULL: hardly any. Asked of a tape that was
-   * only measured: values have no data. */
+  /* Returns the bytes that a prepared node has for itself, and claims the scratch that preparing claims; NULL: hardly any of both. Asked
+   * of a tape that is only measured: values have no data, and no gradients. */
   size_t (*node_bytes)(mz_tape *tape, const mz_node *node, bool sends_gradient);
   /* rows: how many of the planned rows are live (the leading ones). */
   mz_status (*forward)(mz_tape *tape, mz_node *node, int rows);

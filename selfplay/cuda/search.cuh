@@ -14,6 +14,6 @@ mz_status mz_cuda_search_create(mz_device_search **out, mz_infer *infer, const m
                                 double discount, int slots, const mz_cuda_small_model *small);
 void mz_cuda_search_free(mz_device_search *search);
 mz_status mz_cuda_search_run(mz_device_search *search, int n, const mz_root *roots, int simulations, mz_root_result *results);
-double mz_cuda_search_bytes(const mz_spec *spec, const mz_search_settings *settings, int slots);
+mz_lane_bytes mz_cuda_search_bytes(const mz_spec *spec, const mz_search_settings *settings, int slots);
 /* Returns the trees of the last tile, slot by root; their records are in the device's memory. */
 const mz_tree *mz_cuda_search_tree(const mz_device_search *search);

@@ -53,13 +53,15 @@ static void carve_host(mz_device_search *s, mz_carver *carver) {
   mz_carve(carver, &s->host_root_latents, (size_t)s->tile, sizeof(int32_t));
 }
 
-double mz_cuda_search_bytes(const mz_spec *spec, const mz_search_settings *settings, int slots) {
+/* Whatever goes to the device or comes back lies in the host's block, but for the scorer's tables. */
+mz_lane_bytes mz_cuda_search_bytes(const mz_spec *spec, const mz_search_settings *settings, int slots) {
   mz_device_search s = {};
   mz_carver device = {}, host = {};
   describe(&s, spec, settings, slots);
   carve_device(&s, &device);
   carve_host(&s, &host);
-  return (double)sizeof s + (double)device.bytes + (double)host.bytes;
+  const double tables = (double)(tables_length(&s) * sizeof(float));
+  return {(double)device.bytes, (double)sizeof s + (double)host.bytes + tables, (double)host.bytes + tables};
 }
 
 /* Sends what never changes: the scorer's tables and the numbers of the roots' latents. */

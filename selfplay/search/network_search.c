@@ -32,8 +32,16 @@ mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_sett
   const mz_searcher *searcher = searcher_of(spec, settings, where);
   const int tile = tile_of(searcher, slots);
   MZ_TRY(mz_infer_bytes(model, where, tile, latents_of(searcher, settings, spec->actions, model, slots), bytes));
-  if (searcher != NULL) *bytes += searcher->bytes(spec, settings, tile);
+  if (searcher != NULL) *bytes += searcher->bytes(spec, settings, tile).device;
   return MZ_OK;
+}
+
+double mz_network_search_pinned(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
+                                const mz_lane *where, int slots) {
+  const mz_searcher *searcher = searcher_of(spec, settings, where);
+  const double evaluated = mz_infer_moved(model, tile_of(searcher, slots));
+  const double searched = searcher == NULL ? 0 : searcher->bytes(spec, settings, tile_of(searcher, slots)).moved;
+  return mz_lane_pinned(where, searched > evaluated ? searched : evaluated);
 }
 
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
@@ -42,7 +50,10 @@ mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings 
   MZ_TRY(mz_network_search_lane_bytes(spec, settings, model, where, slots, bytes));
   if (keeps_turns(spec, searcher)) *bytes += (double)latents_of(searcher, settings, spec->actions, model, slots) * sizeof(bool);
   if (is_symmetric(spec, settings)) *bytes += mz_symmetric_model_bytes(spec, slots);
-  if (searcher == NULL) *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), spec->turns, slots);
+  if (searcher != NULL)
+    *bytes += searcher->bytes(spec, settings, tile_of(searcher, slots)).host;
+  else
+    *bytes += mz_search_bytes(settings, spec->actions, mz_infer_latent_stride(model), spec->turns, slots);
   return MZ_OK;
 }
 

@@ -22,10 +22,13 @@ typedef struct mz_network_search {
 mz_status mz_network_search_init(mz_network_search *s, const mz_spec *spec, const mz_search_settings *settings,
                                  const mz_model *model, const mz_lane *where, double discount, int slots);
 void mz_network_search_deinit(mz_network_search *s);
-/* Bytes that init takes, a device's and the host's. */
+/* Bytes that init takes, a device's and the host's; and the weights that the search keeps of its own there. */
 mz_status mz_network_search_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                   const mz_lane *where, int slots, double *bytes);
-/* Those of them that are the lane's memory; the others are the host's. */
+/* Returns the bytes of the host that the search's lane keeps for copies, at the most; they are in no other sum. */
+double mz_network_search_pinned(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
+                                const mz_lane *where, int slots);
+/* Those of mz_network_search_bytes that are the lane's memory; the others are the host's. */
 mz_status mz_network_search_lane_bytes(const mz_spec *spec, const mz_search_settings *settings, const mz_model *model,
                                        const mz_lane *where, int slots, double *bytes);
 /* Searches n ≤ slots roots. simulations 0: the settings' number, which is the most that there is room for. */

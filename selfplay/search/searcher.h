@@ -4,6 +4,7 @@
  * Where the model gives the same answers, trees and results have the bits of mz_search's: both run simulation.h and roots.h. A root's
  * result depends on its observation, legal mask, noise stream, weights and settings alone. */
 #pragma once
+#include "networks/lane.h"
 #include "selfplay/search/search.h"
 
 /* Roots that are searched together at most; more are cut into tiles of nearly equal size. */
@@ -19,6 +20,6 @@ struct mz_searcher {
   void (*free)(mz_device_search *search); /* NULL is fine */
   /* As mz_search_run, with the weights that the inference has been given last. */
   mz_status (*run)(mz_device_search *search, int n, const mz_root *roots, int simulations, mz_root_result *results);
-  /* Bytes that create takes, the device's and the host's. */
-  double (*bytes)(const mz_spec *spec, const mz_search_settings *settings, int slots);
+  /* Returns the bytes that create takes, and what run moves. */
+  mz_lane_bytes (*bytes)(const mz_spec *spec, const mz_search_settings *settings, int slots);
 };

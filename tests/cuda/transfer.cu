@@ -67,7 +67,34 @@ static void dense_rows(void **) {
   device_lane_close(&lane);
 }
 
+/* Pinned memory is never more than is foretold of what was moved, also where all comes back. */
+static void pinned_memory_is_foretold(void **) {
+  mz_cuda_lane lane = device_lane_open();
+  const size_t sizes[] = {1, 1000, (size_t)300 << 10, (size_t)5 << 20, (size_t)90 << 20};
+  for (const size_t bytes : sizes) {
+    mz_cuda_staging staging = {};
+    std::vector<unsigned char> host(bytes);
+    void *device = nullptr;
+    size_t moved = 0;
+    assert_int_equal(cudaMalloc(&device, bytes), cudaSuccess);
+    for (int round = 0; round < 3; round++) {
+      moved = 0;
+      for (int i = 0; i < 2; i++, moved += 2 * bytes) {
+        check(mz_cuda_staging_send(&staging, lane.stream, device, host.data(), bytes));
+        check(mz_cuda_staging_receive(&staging, lane.stream, host.data(), device, bytes));
+      }
+      check(mz_cuda_staging_sync(&staging, lane.stream));
+    }
+    assert_true((double)staging.size <= mz_cuda_staging_pinned((double)moved));
+    assert_true(bytes < 1 << 20 || (double)staging.size > mz_cuda_staging_pinned((double)moved) / 4);
+    mz_cuda_staging_free(&staging);
+    assert_int_equal(cudaFree(device), cudaSuccess);
+  }
+  device_lane_close(&lane);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(latents_by_index), cmocka_unit_test(dense_rows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(latents_by_index), cmocka_unit_test(dense_rows),
+                                     cmocka_unit_test(pinned_memory_is_foretold)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,6 +1,9 @@
 /* Runs on the real CUDA back end, whose sources here compute on the host (tests/cuda_twin): one digest for whatever the workers do, also
  * when a run is stopped and resumed, and one for each way of placing stages. */
 #include "muzero/run.h"
+#include "muzero/training/gpus.h"
+#include "muzero/training/memory.h"
+#include "selfplay/search/network_search.h"
 #include "testing.h"
 
 static const char *const vectors[] = {
@@ -129,6 +132,30 @@ static void a_batch_size_that_moves_is_state_there(void **unused) {
   drop_folder(folder);
 }
 
+/* Pinned memory of lanes is in the host's account, beside what searches and reports have there. */
+static void the_account_has_pinned_memory(void **unused) {
+  (void)unused;
+  enum { SLOTS = 700 };
+  const mz_settings settings = settings_with(vectors, COUNT(vectors));
+  const mz_env *env = env_named("tictactoe");
+  static mz_model model; /* large */
+  mz_gpus gpus;
+  mz_memory memory;
+  double all, on_gpu;
+  expect_ok(mz_gpus_find(&gpus));
+  const mz_lane gpu = mz_gpus_lane(0);
+  expect_ok(mz_model_init(&model, &settings.network, &env->spec));
+  expect_ok(mz_memory_count(&memory, env, &settings, &gpu));
+  expect_ok(mz_network_search_bytes(&env->spec, &settings.search, &model, &gpu, SLOTS, &all));
+  expect_ok(mz_network_search_lane_bytes(&env->spec, &settings.search, &model, &gpu, SLOTS, &on_gpu));
+  const double pinned = mz_network_search_pinned(&env->spec, &settings.search, &model, &gpu, SLOTS);
+  assert_true(memory.gpu_actor.host_thread + SLOTS * memory.gpu_actor.host_slot > all - on_gpu + pinned);
+  assert_true(memory.gpu_builder.host_thread > mz_network_search_pinned(&env->spec, &settings.search, &model, &gpu, 16));
+  assert_true(memory.gpu_evaluation.host_thread > mz_network_search_pinned(&env->spec, &settings.search, &model, &gpu, 1));
+  assert_true(memory.gpu_host > 2 * mz_lane_pinned(&gpu, (double)model.params.size * sizeof(float)));
+  assert_true(memory.fixed[MZ_MEMORY_PROCESS] > memory.gpu_host);
+}
+
 int main(void) {
 #ifdef TWIN_MODULE
   setenv("MUZERO_CUDA_MODULE", TWIN_MODULE, 1);
@@ -140,6 +167,7 @@ int main(void) {
       cmocka_unit_test(a_placement_has_one_digest),
       cmocka_unit_test(a_resumed_run_is_the_run_that_was_never_stopped),
       cmocka_unit_test(a_batch_size_that_moves_is_state_there),
+      cmocka_unit_test(the_account_has_pinned_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,11 +26,8 @@ static findings search_over(const subject &s, const mz_backend *backend, const m
   mz_lane where = {};
   where.backend = backend;
   mz_network_search search;
-  double bytes;
   mz_prepared *weights = weights_of(s, &where);
   check(mz_network_search_init(&search, &s.spec, &settings, &s.model, &where, 0.97, slots));
-  check(mz_network_search_bytes(&s.spec, &settings, &s.model, &where, slots, &bytes));
-  assert_true(bytes > (double)mz_search_slot_bytes(&settings, s.spec.actions, mz_infer_latent_stride(&s.model)));
   assert_true((search.device_search != nullptr) == (backend->searcher != nullptr) &&
               (search.search != nullptr) == (backend->searcher == nullptr));
   check(mz_network_search_run(&search, weights, n, p.roots.data(), 0, found.results.data()));

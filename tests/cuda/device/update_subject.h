@@ -65,17 +65,20 @@ static inline void open_model_of(bool conv, int32_t precision, mz_turns turns) {
 
 static inline void open_model(bool conv, int32_t precision) { open_model_of(conv, precision, MZ_TURNS_ALONE); }
 
-static inline void subject_open(subject *s, const mz_backend *backend, const mz_update_settings *settings) {
-  const mz_lane where = {.backend = backend};
+static inline void subject_open_at(subject *s, const mz_lane *where, const mz_update_settings *settings) {
   const size_t size = (size_t)model.params.size;
   check(mz_optimizer_init(&s->optimizer, &settings->optimizer, &model.params));
   check(mz_alloc(&s->weights, size, sizeof *s->weights));
   check(mz_alloc(&s->average, size, sizeof *s->average));
   const mz_update_vectors vectors = {.weights = s->weights, .average = s->average, .optimizer = &s->optimizer};
-  check(mz_update_create(&s->update, &where, &model, settings, &vectors, pool));
+  check(mz_update_create(&s->update, where, &model, settings, &vectors, pool));
   mz_params_init(&model.params, 3, s->weights);
   memcpy(s->average, s->weights, size * sizeof *s->weights);
   check(mz_update_changed(s->update));
+}
+
+static inline void subject_open(subject *s, const mz_backend *backend, const mz_update_settings *settings) {
+  subject_open_at(s, &(mz_lane){.backend = backend}, settings);
 }
 
 static inline void subject_close(subject *s) {
