@@ -84,6 +84,13 @@ double mz_series_total(const mz_cell_series *cell, mz_metric metric, int from) {
   return sum;
 }
 
+bool mz_series_censored(const mz_series *series, int arm) {
+  bool any_reached = false, all = true;
+  for (int i = 0; i < series->arms * series->seeds; i++) any_reached |= series->cells[i].reached;
+  for (int s = 0; s < series->seeds; s++) all &= mz_series_cell(series, arm, s)->reached;
+  return any_reached && !all;
+}
+
 int mz_series_differ(const mz_series *series, const mz_arm *arms, int *block) {
   for (int s = 0; s < series->seeds; s++) {
     const mz_cell_series *first = NULL;

@@ -38,6 +38,8 @@ const mz_cell_series *mz_series_cell(const mz_series *series, int arm, int seed)
 /* Blocks that every arm played in every seed. */
 int mz_series_common(const mz_series *series);
 double mz_series_total(const mz_cell_series *cell, mz_metric metric, int from);
+/* Returns whether an arm missed the target in some seed, where others reached it: its times are lower bounds. */
+bool mz_series_censored(const mz_series *series, int arm);
 /* Arms that are exact learn alike: -1 when all their digests agree block by block, otherwise the first seed in which they do not;
  * *block names the block. */
 int mz_series_differ(const mz_series *series, const mz_arm *arms, int *block);

@@ -1,7 +1,7 @@
 #include "muzero/compare/summary.h"
 #include "base/machine/machine.h"
 #include "base/maths/statistics.h"
-#include "muzero/compare/series.h"
+#include "muzero/compare/sentences.h"
 #include "networks/isa.h"
 #include <math.h>
 #include <string.h>
@@ -82,13 +82,6 @@ static mz_status of_typical(pairs *p, mz_bootstrapped *out) {
   return MZ_OK;
 }
 
-static bool censored(const mz_series *series, int arm) {
-  bool any_reached = false, all = true;
-  for (int i = 0; i < series->arms * series->seeds; i++) any_reached |= series->cells[i].reached;
-  for (int s = 0; s < series->seeds; s++) all &= mz_series_cell(series, arm, s)->reached;
-  return any_reached && !all;
-}
-
 static const struct {
   const char *name, *words;
   mz_metric metric;
@@ -122,7 +115,7 @@ static mz_status find_ratio(const mz_series *series, const mz_arm *arms, int a, 
                  .words = kinds[kind].words,
                  .n = p->n,
                  .by_block = p->by_block,
-                 .censored = censored(series, a) || censored(series, b)};
+                 .censored = mz_series_censored(series, a) || mz_series_censored(series, b)};
   out->least = INFINITY;
   for (int i = 0; i < p->n; i++) out->least = fmin(out->least, p->a[i] / p->b[i]);
   return kinds[kind].typical ? of_typical(p, &out->got) : of_totals(p, &out->got);
@@ -306,54 +299,6 @@ static cJSON *blocks_json(const cJSON *seeds, const mz_series *series, const mz_
   return array;
 }
 
-static void add_sentence(cJSON *sentences, const char *text) { cJSON_AddItemToArray(sentences, cJSON_CreateString(text)); }
-
-static void add_sentences(cJSON *o, const mz_series *series, const mz_arm *arms, int count, const mz_interval *noise,
-                          double noise_log) {
-  char text[TEXT_MAX];
-  cJSON *sentences = cJSON_AddArrayToObject(o, "sentences");
-  int block = 0;
-  const int seed = mz_series_differ(series, arms, &block), cores = mz_machine_cores();
-  if (seed < 0)
-    add_sentence(
-        sentences,
-        "Arms that differ in exact knobs only ended every block with the same digest: they learned the same, bit for bit.");
-  else {
-    snprintf(
-        text, sizeof text,
-        "The digests of arms that should learn the same differ from seed number %d, block %d on: do not trust this comparison.",
-        seed + 1, block + 1);
-    add_sentence(sentences, text);
-  }
-  cJSON_AddBoolToObject(o, "same_digest", seed < 0);
-  if (isfinite(noise_log))
-    snprintf(text, sizeof text,
-             "%s against itself: ratio %.3f, 95 %% interval %.3f to %.3f; no difference below %.1f %% is claimed.", arms[0].name,
-             noise->estimate, noise->low, noise->high, 100 * expm1(noise_log));
-  else
-    snprintf(text, sizeof text,
-             "%s met itself in fewer than two blocks: how much two runs alike differ is not known, and nothing is claimed.",
-             arms[0].name);
-  add_sentence(sentences, text);
-  if (cores <= 4 && !cJSON_HasObjectItem(o, "machine_simulated")) { /* it speaks of this machine */
-    snprintf(text, sizeof text,
-             "On %d cores almost no split of workers is left to adapt: what can be gained lies in how many games are searched "
-             "together, in queue depth, "
-             "in learner threads and in releasing what is not needed.",
-             cores);
-    add_sentence(sentences, text);
-  }
-  for (int a = 0; a < count - 1; a++) {
-    int missed = 0;
-    for (int s = 0; s < series->seeds; s++) missed += !mz_series_cell(series, a, s)->reached;
-    if (!censored(series, a)) continue;
-    snprintf(text, sizeof text,
-             "%s did not reach the target in %d of %d seeds: its times are lower bounds, and nothing is claimed from them.",
-             arms[a].name, missed, series->seeds);
-    add_sentence(sentences, text);
-  }
-}
-
 static cJSON *machine_json(void) {
   char model[128];
   cJSON *o = cJSON_CreateObject();
@@ -394,7 +339,7 @@ mz_status mz_compare_summarise(const cJSON *plan, const cJSON *seeds, const mz_a
   mz_json_add(noise_json, "ci95", interval_json(aa));
   rows = cJSON_AddArrayToObject(o, "ratios");
   for (int i = 0; i < found; i++) cJSON_AddItemToArray(rows, ratio_json(&ratios[i], arms, noise_log));
-  add_sentences(o, &series, arms, count, aa, noise_log);
+  mz_sentences_add(o, &series, arms, count, aa, noise_log);
   mz_json_add(o, "blocks", blocks_json(seeds, &series, arms));
   *out = o;
 cleanup:
