@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-enum { MZ_MODULE_INTERFACE = 1 }; /* of everything that program and module share: backend, tape, model, this file */
+enum { MZ_MODULE_INTERFACE = 2 }; /* of everything that program and module share: backend, tape, model, this file */
 
 typedef struct mz_module_device {
   char name[96], uuid[48], pci[16]; /* uuid: "GPU-01234567-…", as NVML has it */
