@@ -3,6 +3,7 @@
 #include "envs/worker/workers.h"
 #include "muzero/knobs.h"
 #include "muzero/steering/trainer_pipeline.h"
+#include "muzero/training/memory_refusal.h"
 #include <math.h>
 #include <sched.h>
 #include <string.h>

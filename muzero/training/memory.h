@@ -50,9 +50,3 @@ mz_status mz_memory_count(mz_memory *out, const mz_env *env, const mz_settings *
 
 /* Returns the bytes that are resident now: of this process, and of those that play the environment. */
 double mz_memory_resident(const mz_env *env);
-
-/* Writes what a run under other settings needs at the least. */
-typedef mz_status mz_memory_need(void *context, const mz_settings *settings, double *bytes);
-/* Refuses a run whose parts exceed `most`: MZ_E_CONFIG with the sum, largest part first, and the setting to lower. */
-mz_status mz_memory_refuse(const double parts[MZ_MEMORY_PARTS], double most, const mz_settings *settings, mz_memory_need *need,
-                           void *context);
