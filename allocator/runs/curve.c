@@ -2,6 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+double mz_curve_batch_size(const mz_curve *curve) {
+  for (int i = 1; i < curve->count; i++)
+    if (curve->epochs[i].batch_size != curve->epochs[0].batch_size) return 0;
+  return curve->count > 0 ? curve->epochs[0].batch_size : 0;
+}
+
 double mz_curve_best(const mz_curve *curve, int epochs) {
   double best = NAN;
   for (int i = 0; i < curve->count && curve->epochs[i].number <= epochs; i++) best = fmax(best, curve->epochs[i].score);

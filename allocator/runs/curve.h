@@ -30,6 +30,8 @@ typedef struct mz_curve {
 
 /* Returns whether two epochs had the same batch size and amounts of cores and GPUs. */
 bool mz_epoch_same_setup(const mz_epoch *a, const mz_epoch *b);
+/* Returns the rows of a batch that all its epochs had; 0: they differ, or there is none. */
+double mz_curve_batch_size(const mz_curve *curve);
 /* Returns the best score of the first `epochs` epochs: what the run's best checkpoint keeps. NAN: none was evaluated. */
 double mz_curve_best(const mz_curve *curve, int epochs);
 /* Returns the number of the first epoch whose score is at least `score`; 0: none is. */

@@ -77,9 +77,7 @@ static bool extend(const mz_curve *curve, int last, double target, mz_curve_stag
   if (!curve->learned || curve->count == 0 || mz_curve_length(curve) >= last) return false;
   const mz_epoch *newest = &curve->epochs[curve->count - 1];
   const double best = mz_curve_best(curve, newest->number);
-  if (!(best >= target)) return false;
-  for (int i = 0; i < curve->count; i++)
-    if (curve->epochs[i].batch_size != newest->batch_size) return false;
+  if (!(best >= target) || mz_curve_batch_size(curve) == 0) return false;
   *out = (mz_curve_stage){.seed = curve->seed,
                           .uniform = true,
                           .batch_size = newest->batch_size,

@@ -11,17 +11,11 @@ static const double PACE_LEAST = 0.02; /* of log stretch: an epoch is a step */
 
 /* ---- runs and their batches ---- */
 
-/* 0: of several sizes, or of none. */
-static double batch_of(const mz_curve *curve) {
-  for (int i = 1; i < curve->count; i++)
-    if (curve->epochs[i].batch_size != curve->epochs[0].batch_size) return 0;
-  return curve->count > 0 ? curve->epochs[0].batch_size : 0;
-}
-
 /* One seed's runs in one batch size have one curve, whatever they ran on: the longest of them counts. */
 static bool is_repeated(const mz_curve *curves, int count, int i) {
   for (int j = 0; j < count; j++) {
-    if (j == i || !curves[j].learned || curves[j].seed != curves[i].seed || batch_of(&curves[j]) != batch_of(&curves[i]))
+    if (j == i || !curves[j].learned || curves[j].seed != curves[i].seed ||
+        mz_curve_batch_size(&curves[j]) != mz_curve_batch_size(&curves[i]))
       continue;
     const int other = mz_curve_length(&curves[j]), own = mz_curve_length(&curves[i]);
     if (other > own || (other == own && j < i)) return true;
@@ -44,11 +38,11 @@ static void add_batch(mz_epoch_score *m, double rows) {
 
 static void count_runs(mz_epoch_score *m, const mz_curve *curves, int count) {
   for (int i = 0; i < count; i++)
-    if (m->counted[i]) add_batch(m, batch_of(&curves[i]));
+    if (m->counted[i]) add_batch(m, mz_curve_batch_size(&curves[i]));
   m->start = INFINITY;
   m->best = -INFINITY;
   for (int i = 0; i < count; i++) {
-    const int b = m->counted[i] ? index_of(m, batch_of(&curves[i])) : -1;
+    const int b = m->counted[i] ? index_of(m, mz_curve_batch_size(&curves[i])) : -1;
     if (b < 0) continue;
     const int length = mz_curve_length(&curves[i]);
     m->batch[b].runs++;
@@ -70,7 +64,7 @@ static void count_runs(mz_epoch_score *m, const mz_curve *curves, int count) {
 static int scores_at(const mz_epoch_score *m, const mz_curve *curves, int count, int b, int epoch, double *scores) {
   int found = 0;
   for (int i = 0; i < count; i++) {
-    if (!m->counted[i] || batch_of(&curves[i]) != m->batch[b].rows) continue;
+    if (!m->counted[i] || mz_curve_batch_size(&curves[i]) != m->batch[b].rows) continue;
     const double best = mz_curve_best(&curves[i], epoch);
     if (isnan(best) || (mz_curve_length(&curves[i]) < epoch && !(best >= m->target))) continue;
     scores[found++] = best;
@@ -162,7 +156,7 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
   double slower = 0, faster = 0;
   int runs = 0, batches = 0;
   for (int i = 0; i < count; i++) {
-    const int b = m->counted[i] ? index_of(m, batch_of(&curves[i])) : -1;
+    const int b = m->counted[i] ? index_of(m, mz_curve_batch_size(&curves[i])) : -1;
     if (b < 0 || !isfinite(m->batch[b].typical)) continue;
     const int reached = mz_curve_reaches(&curves[i], m->target);
     if (reached == 0 && mz_curve_length(&curves[i]) < m->batch[b].typical) continue; /* too short to tell */
@@ -183,7 +177,8 @@ static void measure_pace(mz_epoch_score *m, const mz_curve *curves, int count) {
 
 static mz_status choose_curves(mz_epoch_score *m, const mz_curve *curves, int count) {
   MZ_TRY(mz_alloc(&m->counted, (size_t)count, sizeof *m->counted));
-  for (int i = 0; i < count; i++) m->counted[i] = curves[i].learned && batch_of(&curves[i]) > 0 && !is_repeated(curves, count, i);
+  for (int i = 0; i < count; i++)
+    m->counted[i] = curves[i].learned && mz_curve_batch_size(&curves[i]) > 0 && !is_repeated(curves, count, i);
   return MZ_OK;
 }
 

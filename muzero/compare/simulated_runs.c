@@ -46,12 +46,6 @@ static uint64_t add_to_digest(uint64_t digest, const mz_curve *curves, int count
   return digest;
 }
 
-static bool kept_one_batch(const mz_curve *curve) {
-  for (int i = 1; i < curve->count; i++)
-    if (curve->epochs[i].batch_size != curve->epochs[0].batch_size) return false;
-  return curve->count > 0;
-}
-
 /* It ran on another machine than the simulated one: its scores and noise scales count, and nothing that it took. */
 static void forget_machine(mz_curve *curve) {
   curve->timed = false;
@@ -85,7 +79,7 @@ static mz_status read_learned(mz_simulated_runs *r, const mz_simulated_runs_opti
   MZ_TRY(read_curves(r, o->run, path, &curves, &count));
   for (int i = 0; i < count; i++) {
     const mz_curve curve = curves[i];
-    if (curve.learned && kept_one_batch(&curve))
+    if (curve.learned && mz_curve_batch_size(&curve) > 0)
       curves[kept++] = curve;
     else
       free(curve.epochs);

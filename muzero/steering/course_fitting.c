@@ -4,12 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool keeps(const mz_curve *curve, double batch_size) {
-  for (int e = 0; e < curve->count; e++)
-    if (curve->epochs[e].batch_size != batch_size) return false;
-  return true;
-}
-
 /* Fits to the runs that kept the batch size which the user set. */
 static mz_status fit_in_one_batch(mz_fitted_course *out, const mz_curve *curves, int count, const mz_course_runs *runs,
                                   const mz_course_fit_options *fit) {
@@ -18,7 +12,7 @@ static mz_status fit_in_one_batch(mz_fitted_course *out, const mz_curve *curves,
   int found = 0;
   MZ_TRY(mz_alloc(&kept, (size_t)count, sizeof *kept));
   for (int c = 0; c < count; c++)
-    if (keeps(&curves[c], batch_size)) kept[found++] = curves[c];
+    if (mz_curve_batch_size(&curves[c]) == batch_size) kept[found++] = curves[c];
   const mz_status status = mz_course_fit(out, kept, found, fit);
   free(kept);
   return status;
