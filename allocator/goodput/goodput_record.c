@@ -1,5 +1,5 @@
 #include "allocator/goodput/goodput.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 
 cJSON *mz_goodput_to_json(const mz_goodput_record *r, const mz_goodput_verdict *v) {
   const mz_goodput_evidence *e = &r->evidence;

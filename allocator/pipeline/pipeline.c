@@ -1,5 +1,5 @@
 #include "allocator/pipeline/pipeline.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include <math.h>
 #include <string.h>
 

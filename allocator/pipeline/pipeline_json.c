@@ -1,5 +1,5 @@
 /* Pipelines and plans as JSON. References are indices, as in the structs. */
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "allocator/pipeline/pipeline.h"
 
 static const char *const kinds[] = {[MZ_DEVICE_CPU] = "cpu", [MZ_DEVICE_CUDA] = "cuda"};

@@ -1,5 +1,5 @@
 /* Windows and observations as JSON. A measurement that is not a number is null. */
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "allocator/pipeline/telemetry.h"
 #include <math.h>
 #include <stddef.h>

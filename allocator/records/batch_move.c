@@ -1,5 +1,5 @@
 #include "allocator/records/batch_move.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 
 cJSON *mz_batch_move_to_json(const mz_batch_move *move) {
   cJSON *o = cJSON_CreateObject();

@@ -1,6 +1,6 @@
 #include "allocator/records/ledger.h"
 #include "allocator/predictors/pretrained.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "base/file/file.h"
 #include "base/log.h"
 #include <math.h>

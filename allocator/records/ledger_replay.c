@@ -1,5 +1,5 @@
 #include "allocator/predictors/pretrained.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "allocator/records/ledger.h"
 #include "base/log.h"
 #include <inttypes.h>

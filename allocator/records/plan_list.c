@@ -1,5 +1,5 @@
 #include "allocator/records/plan_list.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include <inttypes.h>
 #include <string.h>
 

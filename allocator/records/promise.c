@@ -1,5 +1,5 @@
 #include "allocator/records/promise.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include <math.h>
 
 enum { ENDS = 3 }; /* estimate, low, high */

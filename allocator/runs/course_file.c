@@ -1,5 +1,5 @@
 #include "allocator/runs/course_file.h"
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "base/file/file.h"
 #include <math.h>
 #include <string.h>

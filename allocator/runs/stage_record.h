@@ -1,7 +1,7 @@
 /* Lines of the ledger about stages: what the agent of a course proposed at the beginning of each, and what came of all of them. Their
  * inputs read back to the same bits, so that a resumed run continues from its last line. Plain structs. */
 #pragma once
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "allocator/runs/curve.h"
 
 /* Decision makers whose regrets are summed up: the agent, and beside it the plan in force kept and the plan redone (course_policy.h). */

@@ -1,4 +1,4 @@
-#include "allocator/records/fields.h"
+#include "base/json/fields.h"
 #include "base/config/config.h"
 #include <math.h>
 #include <stdarg.h>
