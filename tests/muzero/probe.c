@@ -27,7 +27,7 @@ static void expect_probes(const char *folder, const char *device, const char *nu
     assert_int_equal(probes_of(run, stage, MZ_DEVICE_CUDA) > 0, on_gpu);
   }
   const mz_probes *actor = &mz_steer_pipeline(run->steer)->stages[MZ_STAGE_ACTOR].probes[MZ_DEVICE_CUDA];
-  for (int i = 0; i < mz_probes_count(actor); i++) assert_true(actor->cpu_s[i] > 0 && actor->device_s[i] > 0);
+  for (int i = 0; i < mz_probes_count(actor); i++) assert_true(actor->cpu_s[i] > 0); /* the twin may take no time */
   if (on_gpu) assert_true(actor->batch[0] == 8 && actor->batch[1] == 12); /* larger ones than on CPUs, up to all games */
   mz_run_close(run);
 }
