@@ -326,8 +326,8 @@ static void test_a_finding_s_seed_keeps_its_digits(void **state) {
 
 static bool options_are_refused;
 /* Instead of the C library's. */
-int setsockopt(int socket, int level, int name, const void *value, socklen_t size) {
-  if (!options_are_refused) return (int)syscall(SYS_setsockopt, socket, level, name, value, size);
+int setsockopt(int fd, int level, int optname, const void *optval, socklen_t optlen) {
+  if (!options_are_refused) return (int)syscall(SYS_setsockopt, fd, level, optname, optval, optlen);
   errno = ENOBUFS;
   return -1;
 }
