@@ -26,6 +26,7 @@ typedef struct mz_option {
   const char *value;     /* what stands for the value in the help: "N"; of an optional argument by position: "optional" */
   const char *fallback;  /* the default as a user would type it, parsed like a given one; NULL: unset */
   const char *otherwise; /* what the help says where fallback is NULL: "the preset's" */
+  bool is_kept;          /* a run that continues keeps what it has, where this flag is not given */
   double min, max;       /* of counts, numbers and times; both 0: unchecked */
   mz_class class_;
   const char *help;
@@ -36,8 +37,6 @@ typedef struct mz_option {
 enum { MZ_OPTION_HELP_SIZE = 512 };
 /* `help` and the choices. Returns out. */
 const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE]);
-/* Returns what the help says of the default; "" for none. */
-const char *mz_option_default(const mz_option *option);
 
 /* Rows that several commands have. */
 #define MZ_OPTION_ENV(offset_)                                                                                                   \
@@ -82,6 +81,7 @@ typedef struct mz_command {
   const mz_option *shared;    /* NULL: none; a row of `options` replaces the one of the same name here */
   size_t arguments_size;      /* at most MZ_ARGUMENTS_MAX; starts zeroed */
   bool lists_settings;        /* the help shows keys of --set */
+  bool continues;             /* it continues a run */
   const char *examples[2];    /* without the program's name */
   mz_status (*run)(const void *arguments);
 } mz_command;
@@ -95,6 +95,8 @@ mz_status mz_command_find(const char *name, const mz_command **out);
 
 /* Returns row `index` of those that the command takes, over both tables; NULL past the end. */
 const mz_option *mz_command_option(const mz_command *command, int index);
+/* Returns what the help says of an option's default; "" for none. */
+const char *mz_command_default(const mz_command *command, const mz_option *option);
 bool mz_option_is_flag(const mz_option *option);
 /* Fills `arguments` with defaults, then from argv (without program and command). MZ_E_USAGE: what, why, nearest valid name. */
 mz_status mz_command_parse(const mz_command *command, int argc, char **argv, void *arguments);

@@ -139,10 +139,10 @@ static void print_argument(const mz_option *option) {
   print_wrapped(mz_option_help(option, help), is_narrow() ? LIST_INDENT : 2 + NAME_COLUMNS + 1);
 }
 
-static void print_flag(const mz_option *option) {
+static void print_flag(const mz_command *command, const mz_option *option) {
   char name[64], help[MZ_OPTION_HELP_SIZE];
   snprintf(name, sizeof name, "%s%s%s", option->name, option->value ? " " : "", option->value ? option->value : "");
-  print_row(name, mz_option_default(option), mz_class_name(option->class_), mz_option_help(option, help));
+  print_row(name, mz_command_default(command, option), mz_class_name(option->class_), mz_option_help(option, help));
 }
 
 static void describe_setting(const mz_setting *row, char *out, size_t size) {
@@ -268,7 +268,7 @@ static mz_status print_about(const mz_command *command, const char *word) {
   for (int i = 0; (option = mz_command_option(command, i)); i++) {
     if (!mz_option_is_flag(option) || !option_matches(option, word)) continue;
     if (flags++ == 0) print_head("flag", "meaning");
-    print_flag(option);
+    print_flag(command, option);
   }
   for (int i = 0; i < setting_count; i++) {
     if (!setting_matches(mz_config_row(&config, i), word)) continue;
@@ -302,7 +302,7 @@ mz_status mz_help_command(const mz_command *command, const char *topic) {
   if (arguments > 0) printf("\n");
   print_head("flag", "meaning");
   for (int i = 0; (option = mz_command_option(command, i)); i++)
-    if (mz_option_is_flag(option)) print_flag(option);
+    if (mz_option_is_flag(option)) print_flag(command, option);
   if (command->lists_settings) print_settings(command, all);
   print_classes();
   printf("\nexamples:\n");

@@ -29,7 +29,8 @@ const char *mz_option_help(const mz_option *option, char out[MZ_OPTION_HELP_SIZE
   return out;
 }
 
-const char *mz_option_default(const mz_option *option) {
+const char *mz_command_default(const mz_command *command, const mz_option *option) {
+  if (command->continues && option->is_kept) return "the run's";
   if (option->fallback) return option->fallback;
   if (option->otherwise) return option->otherwise;
   return option->type == MZ_OPTION_SWITCH ? "off" : "";

@@ -124,14 +124,14 @@ static void put_usage(FILE *out, const mz_command *command) {
   }
 }
 
-static void put_option(FILE *out, const mz_option *option) {
+static void put_option(FILE *out, const mz_command *command, const mz_option *option) {
   const bool flag = mz_option_is_flag(option);
   fprintf(out, "| `%s%s%s`%s | ", option->name, flag && option->value ? " " : "", flag && option->value ? option->value : "",
           flag && option->type == MZ_OPTION_LIST ? " (repeatable)" : "");
   if (option->fallback)
     put_code(out, option->fallback);
   else
-    put_cell(out, mz_option_default(option));
+    put_cell(out, mz_command_default(command, option));
   fprintf(out, " | %s | ", flag ? mz_class_name(option->class_) : "");
   char help[MZ_OPTION_HELP_SIZE];
   put_cell(out, mz_option_help(option, help));
@@ -145,7 +145,7 @@ static void write_command(FILE *out, const mz_command *command) {
   fprintf(out, " [FLAGS]\n\n| argument or flag | default | class | meaning |\n|---|---|---|---|\n");
   for (int flags = 0; flags < 2; flags++)
     for (int i = 0; (option = mz_command_option(command, i)); i++)
-      if (mz_option_is_flag(option) == (flags == 1)) put_option(out, option);
+      if (mz_option_is_flag(option) == (flags == 1)) put_option(out, command, option);
   fprintf(out, "\nFor example:\n\n```sh\nmuzero %s\nmuzero %s\n```\n", command->examples[0], command->examples[1]);
 }
 

@@ -48,7 +48,8 @@ const mz_command mz_command_resume = {
         "be saved (gym:ID), which then begin anew. Limits, and settings of the classes exact and operational, may differ from "
         "before; anything else that differs is an error that names the key (`train --from` allows it).",
     .options = options,
-    .shared = mz_resume_options,
+    .shared = mz_session_options,
+    .continues = true,
     .arguments_size = sizeof(resume_arguments),
     .lists_settings = true,
     .examples = {"resume runs/t", "resume runs/cp --for 10m --threads 4"},

@@ -11,7 +11,7 @@ typedef struct mz_session_arguments { /* the flags in common; the first member o
   double for_s, until;
   bool json;
 } mz_session_arguments;
-extern const mz_option mz_session_options[], mz_resume_options[]; /* of a new run; of one that continues */
+extern const mz_option mz_session_options[];
 
 /* MZ_E_USAGE for a score that nobody can reach in the environment. */
 mz_status mz_session_check_score(const mz_env *env, const mz_session_arguments *arguments);
