@@ -127,7 +127,7 @@ mz_status mz_tape_measure(mz_tape *tape, size_t *bytes) {
   bool *needed = NULL;
   MZ_TRY(mz_alloc(&needed, 2 * (size_t)tape->node_count, sizeof *needed));
   const mz_status status = lay_out(tape, needed);
-  size_t own = sizeof *tape + (size_t)tape->node_capacity * (sizeof *tape->nodes + sizeof *tape->values);
+  size_t own = mz_tape_host_bytes(tape);
   for (int i = 0; i < tape->node_count && status == MZ_OK && tape->lane.backend->node_bytes != NULL; i++) {
     const mz_node *node = &tape->nodes[i];
     own += tape->lane.backend->node_bytes(tape, node, node->input_count > 0 && needed[node->inputs[0]]);

@@ -37,6 +37,11 @@ struct mz_tape {
   int live_rows;
 };
 
+/* Returns the bytes of the host that a tape takes while it is built; a measure of it counts them, too. */
+static inline size_t mz_tape_host_bytes(const mz_tape *tape) {
+  return sizeof *tape + (size_t)tape->node_capacity * (sizeof *tape->nodes + sizeof *tape->values);
+}
+
 /* A value and an index list from the inside. */
 static inline mz_tape_value *mz_tape_at(mz_tape *tape, mz_value value) {
   MZ_ASSERT(tape->planned && value >= 0 && value < tape->node_count);

@@ -21,11 +21,6 @@ static const struct {
   int32_t precision;
 } models[] = {{false, MZ_PRECISION_F32}, {true, MZ_PRECISION_F32}, {true, MZ_PRECISION_BF16}};
 
-/* What a tape has of the host, which its measure counts, too. */
-static double host_bytes(const mz_tape *tape) {
-  return (double)(sizeof *tape + (size_t)tape->node_capacity * (sizeof *tape->nodes + sizeof *tape->values));
-}
-
 /* A device that is used, with the lane that it then keeps. */
 static mz_lane begin(int device, size_t *used) {
   const mz_lane where = {.backend = &mz_backend_cuda, .device = device};
@@ -61,7 +56,7 @@ static double compare_scratch(int device, const mz_lane *where, const mz_update_
   check(mz_tape_plan(planned));
   assert_true(planned->scratch_bytes > 0 && measured->scratch_bytes >= planned->scratch_bytes);
   if (device == 1) assert_int_equal(measured->scratch_bytes, planned->scratch_bytes);
-  const double host = host_bytes(planned);
+  const double host = (double)mz_tape_host_bytes(planned);
   mz_tape_free(planned);
   mz_tape_free(measured);
   mz_lane_close(&lane);
@@ -88,7 +83,9 @@ static void inference(void **state) {
       check(mz_lane_open(&lane, &where));
       check(mz_infer_create(&infer, &model, &lane, SHARD_ROWS, LATENTS));
       check(mz_infer_set_weights(infer, weights));
-      expect_taken(device, before, foretold - host_bytes(infer->initial.tape) - host_bytes(infer->recurrent.tape), "inference");
+      expect_taken(device, before,
+                   foretold - (double)mz_tape_host_bytes(infer->initial.tape) - (double)mz_tape_host_bytes(infer->recurrent.tape),
+                   "inference");
       mz_infer_free(infer);
       mz_lane_close(&lane);
       mz_prepared_release(weights);

@@ -9,11 +9,6 @@ extern "C" {
 
 enum { SLOTS = 1024, ROUNDING = 512 /* of each allocation */, SMALL = 4096 };
 
-/* What a tape has of the host, which its measure counts, too. */
-static double host_bytes(const mz_tape *tape) {
-  return (double)(sizeof *tape + (size_t)tape->node_capacity * (sizeof *tape->nodes + sizeof *tape->values));
-}
-
 /* is_exact: nothing is planned that may need less than is foretold. */
 static void expect_foretold(const subject &s, mz_algorithm algorithm, bool is_exact) {
   mz_backend backend = mz_backend_cuda;
@@ -34,7 +29,8 @@ static void expect_foretold(const subject &s, mz_algorithm algorithm, bool is_ex
   check(mz_network_search_init(&search, &s.spec, &settings, &s.model, &where, 0.97, SLOTS));
   for (int i = 0; i < 2; i++) check(mz_network_search_run(&search, weights, SLOTS, p.roots.data(), 0, found.results.data()));
   const double taken = (double)(twin_bytes_of_device(0) - before);
-  const double foretold = on_lane - host_bytes(search.infer->initial.tape) - host_bytes(search.infer->recurrent.tape);
+  const double foretold =
+      on_lane - (double)mz_tape_host_bytes(search.infer->initial.tape) - (double)mz_tape_host_bytes(search.infer->recurrent.tape);
   assert_true(taken <= foretold + ROUNDING * (double)twin_counters_get().device_allocations);
   if (is_exact) assert_true(foretold <= taken + SMALL);
   /* Observations go from the host's copy, and policies come to it. */
