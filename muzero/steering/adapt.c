@@ -45,26 +45,63 @@ static mz_status find_outset(mz_steer *s, const mz_granted *now, mz_bounds *boun
   return MZ_OK;
 }
 
-static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) {
+/* What a run that cannot follow goes on with. */
+typedef struct standing {
+  mz_outset outset;
   mz_bounds bounds;
-  mz_outset *next;
+  mz_history_key key;
+  mz_observation *rows; /* owned */
+  mz_allocator_options options;
+} standing;
+
+static void set_aside(mz_steer *s, standing *out) {
+  *out = (standing){.outset = s->outset, .bounds = s->bounds, .key = s->key, .rows = s->rows, .options = s->options};
+  s->rows = NULL;
+}
+
+static void put_back(mz_steer *s, standing *before) {
+  free(s->rows);
+  s->outset = before->outset;
+  s->bounds = before->bounds;
+  s->key = before->key;
+  s->rows = before->rows;
+  s->options = before->options;
+  before->rows = NULL;
+}
+
+static mz_status move(mz_steer *s, mz_workers *workers, const mz_granted *now) {
+  mz_allocator_options options;
+  mz_workers_grant(workers, now->mask_known ? &now->mask : NULL);
+  mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, s->bounds.cpu_max, &s->outset.devices);
+  MZ_TRY(mz_steer_read_history(s));
+  MZ_TRY(mz_steer_keep_pipeline(s));
+  options = s->options;
+  options.pipeline = &s->outset.pipeline;
+  options.bounds = s->bounds;
+  options.start = s->outset.plan;
+  return mz_steer_begin_anew(s, workers, &options);
+}
+
+/* A failure before there is another allocator leaves all as it was, but for the cores, which are what the machine grants. */
+static mz_status adapt(mz_steer *s, mz_workers *workers, const mz_granted *now) {
+  const mz_allocator *const allocator = s->allocator;
+  mz_bounds bounds;
+  mz_outset *next = NULL;
+  standing *before = NULL;
   mz_status status;
   MZ_TRY(bounds_of(s, now, &bounds));
-  MZ_TRY(mz_alloc(&next, 1, sizeof *next));
+  MZ_TRY_CLEANUP(mz_alloc(&next, 1, sizeof *next));
+  MZ_TRY_CLEANUP(mz_alloc(&before, 1, sizeof *before));
   if (now->mask_known) mz_core_confine(&now->mask); /* the thread that drives looks for devices among its cores */
   MZ_TRY_CLEANUP(find_outset(s, now, &bounds, next));
+  set_aside(s, before);
   s->outset = *next;
   s->bounds = bounds;
-  mz_workers_grant(workers, now->mask_known ? &now->mask : NULL);
-  mz_history_key_of(&s->key, s->state->env, &s->state->settings, &s->state->model, bounds.cpu_max, &s->outset.devices);
-  MZ_TRY_CLEANUP(mz_steer_read_history(s));
-  MZ_TRY_CLEANUP(mz_steer_keep_pipeline(s));
-  mz_allocator_options options = s->options;
-  options.pipeline = &s->outset.pipeline;
-  options.bounds = bounds;
-  options.start = s->outset.plan;
-  MZ_TRY_CLEANUP(mz_steer_begin_anew(s, workers, &options));
+  status = move(s, workers, now);
+  if (status != MZ_OK && s->allocator == allocator) put_back(s, before);
 cleanup:
+  if (before) free(before->rows);
+  free(before);
   free(next);
   return status;
 }

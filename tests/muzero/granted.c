@@ -3,6 +3,7 @@
 #include "allocator/records/ledger.h"
 #include "base/log.h"
 #include "muzero/run.h"
+#include "muzero/steering/steer_state.h"
 #include "muzero/trainer.h"
 #include "tests/muzero/testing.h"
 #include <dirent.h>
@@ -204,6 +205,60 @@ static void a_memory_limit_comes_and_goes(void **state) {
   drop_folder(folder);
 }
 
+/* Where there is no memory for another plan, the run goes on with what it had: devices, bounds and history are of one piece. */
+static void without_memory_all_stays(void **state) {
+  (void)state;
+  char folder[64], dir[96], history[96];
+  static mz_outset before; /* large */
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  snprintf(history, sizeof history, "%s/history.db", folder);
+  mz_run *run;
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = dir,
+                                  .sets = (const char **)(uintptr_t)sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .history = history,
+                                  .allocate = "greedy"};
+  const mz_limits limits = {.rounds = 10};
+  mz_phase phase;
+  mz_reason reason;
+  expect_ok(mz_run_open(&run, &options));
+  expect_ok(mz_run_phase(run, &limits, NULL, NULL, &phase, &reason));
+  mz_steer *s = run->steer;
+  if (s->bounds.cpu_max < 2) {
+    print_message("skipped: one core only\n");
+    mz_run_close(run);
+    drop_folder(folder);
+    skip();
+  }
+  const int cores = (int)s->bounds.cpu_max;
+  int failures = 0;
+  for (long n = 1, left = 0; left == 0; n++) {
+    before = s->outset;
+    const mz_bounds bounds = s->bounds;
+    const mz_history_key key = s->key;
+    const mz_allocator *const allocator = s->allocator;
+    mz_alloc_fail_after(n);
+    const mz_status status = mz_steer_limit_cores(s, &run->workers, 1);
+    left = mz_alloc_fail_after(0);
+    if (status == MZ_OK) { /* none failed, or one that can be done without */
+      assert_int_equal(mz_steer_cores(s), 1);
+      expect_ok(mz_steer_limit_cores(s, &run->workers, cores));
+      continue;
+    }
+    failures++;
+    assert_int_equal(status, MZ_E_MEMORY);
+    if (s->allocator != allocator) continue; /* it had begun to follow */
+    assert_memory_equal(&s->outset, &before, sizeof before);
+    assert_memory_equal(&s->bounds, &bounds, sizeof bounds);
+    assert_memory_equal(&s->key, &key, sizeof key);
+  }
+  assert_true(failures > 2);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 static int told;
 static void count_told(void *context, mz_log_level level, const char *line) {
   (void)context;
@@ -261,7 +316,7 @@ static void what_changed_is_said(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_memory_limit_comes_and_goes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_memory_limit_comes_and_goes), cmocka_unit_test(without_memory_all_stays),
                                      cmocka_unit_test(plans_follow_the_cores_and_results_do_not_notice),
                                      cmocka_unit_test(what_began_on_one_core_spreads), cmocka_unit_test(what_changed_is_said)};
   return cmocka_run_group_tests(tests, NULL, NULL);
