@@ -74,6 +74,7 @@ mz_status mz_steer_pace(mz_steer *s, mz_workers *workers) {
   mz_goodput_judge(&s->pace.memory, &record.evidence, &verdict);
   const int64_t next = stepped(loops, verdict.step);
   if (has_room(s, next)) record.next = next;
+  s->pace.memory.rests = record.next != loops; /* a step that could not be taken leaves nothing to rest from */
   s->pace.evidence = (mz_goodput_evidence){0};
   s->pace.rounds = 0;
   MZ_TRY(mz_ledger_append_goodput(&s->ledger, &record, &verdict));

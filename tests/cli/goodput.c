@@ -116,6 +116,30 @@ static void test_it_is_state(void **state) {
   process_free(&p);
 }
 
+/* At an end of its range nothing moves, and nothing has to be rested from: each judgement may step. */
+static void test_it_rests_only_after_a_step(void **state) {
+  (void)state;
+  process p = {0};
+  int judged = 0;
+  process_run(&p, "train", "tictactoe", WORK, GOODPUT, "--run", "least", "--rounds", "96", "--set", "loop_count=1", "--set",
+              "batch_size=512", NULL); /* 43 samples a transition */
+  assert_status(&p, 0);
+  char *text = process_text("least/ledger.jsonl");
+  for (int i = 0; i < lines_count(text); i++) {
+    cJSON *line = lines_at(text, i);
+    if (strcmp(lines_string(line, "event"), "goodput") == 0) {
+      judged++;
+      assert_int_equal((int)lines_number(line, "next"), 1);
+      assert_int_equal((int)lines_number(line, "rests"), 0);
+    }
+    cJSON_Delete(line);
+  }
+  free(text);
+  assert_true(judged >= 4); /* the second one points where the first one did, and would be followed by a rest */
+  lines_assert_replays(&p, "least");
+  process_free(&p);
+}
+
 /* A run that starts from such a run's state has its own loop_count. */
 static void test_a_new_run_begins_with_its_own(void **state) {
   (void)state;
@@ -131,6 +155,7 @@ static void test_a_new_run_begins_with_its_own(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_it_moves_and_is_repeated), cmocka_unit_test(test_it_is_state),
+                                     cmocka_unit_test(test_it_rests_only_after_a_step),
                                      cmocka_unit_test(test_a_new_run_begins_with_its_own)};
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
