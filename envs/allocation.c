@@ -276,8 +276,7 @@ static mz_status read_course(const char *path, const char *where, mz_course *out
   mz_status status = mz_file_read(path, FILE_BYTES_MAX, &text, &size);
   if (status == MZ_OK) status = mz_course_read(out, (const char *)text, size, path);
   free(text);
-  if (status == MZ_OK) return MZ_OK;
-  return mz_fail(status == MZ_E_IO ? MZ_E_CONFIG : status, "%s: %s", where, mz_message());
+  return status == MZ_OK ? MZ_OK : mz_fail(status, "%s: %s", where, mz_message());
 }
 
 /* Rewards and returns lie in these ranges in any draw. */
