@@ -1,6 +1,7 @@
 #include "muzero/training/learner.h"
 #include "replay/batches/priority.h"
 #include "base/arena.h"
+#include "base/maths/maths.h"
 #include <math.h>
 #include <string.h>
 
@@ -240,6 +241,14 @@ static void add_stats(mz_learner *l, const mz_batch *b, const mz_update_report *
 
 /* ---- updates ---- */
 
+/* A bin is found for any number, so that the loss would not show one that is none. */
+static mz_status check_targets(const mz_learner *l, const mz_batch *b) {
+  const size_t count = (size_t)(b->unroll + 1) * (size_t)b->rows;
+  const char *const what = !mz_all_finite(b->value, count) ? "value" : !mz_all_finite(b->reward, count) ? "reward" : NULL;
+  if (!what) return MZ_OK;
+  return mz_fail(MZ_E_DIVERGED, "update %lld: the target of a %s is not finite", (long long)l->optimizer.steps + 1, what);
+}
+
 double mz_learner_rate(const mz_learner *l) {
   const mz_optimizer_settings *optimizer = &l->settings.update.optimizer;
   return l->positioned ? mz_learning_rate_at(optimizer, &l->position)
@@ -260,6 +269,7 @@ mz_status mz_learner_update(mz_learner *l, const mz_batch *batch, float *errors,
   const mz_update_rows rows = rows_of(batch);
   const mz_update_step step = step_of(l);
   mz_update_report report;
+  MZ_TRY(check_targets(l, batch));
   MZ_TRY(mz_update_run(l->update, &rows, &step, &report));
   if (!isfinite(report.loss) || !isfinite(report.norm))
     return mz_fail(MZ_E_DIVERGED, "update %lld: the %s is not finite (loss %g, gradient norm %g)",

@@ -55,8 +55,8 @@ mz_status mz_learner_weights_changed(mz_learner *learner);
 /* After updates, before these are read: weights and average; moments: the optimizer's, too. */
 mz_status mz_learner_fetch(mz_learner *learner, bool moments);
 
-/* errors: [batch rows], |predicted value − target| at step 0, MZ_ERROR_UNKNOWN where there is no target. Not finite loss or gradient:
- * MZ_E_DIVERGED, weights untouched. */
+/* errors: [batch rows], |predicted value − target| at step 0, MZ_ERROR_UNKNOWN where there is no target. A target, loss or gradient
+ * that is not finite: MZ_E_DIVERGED, weights untouched. */
 mz_status mz_learner_update(mz_learner *learner, const mz_batch *batch, float *errors, mz_learning_stats *stats);
 /* Numbers of the last update, for bounds on it (guard.h). */
 typedef struct mz_update_seen {

@@ -58,18 +58,25 @@ static void learning_deinit(learning *l) {
   mz_pool_free(l->pool);
 }
 
-static void train(int threads, bool poison, mz_status expected, trained *out) {
+typedef enum poison { NONE, OBSERVATION, VALUE, REWARD } poison;
+
+static void pour(mz_batch *b, poison where) {
+  float *const to[] = {[OBSERVATION] = b->obs, [VALUE] = b->value, [REWARD] = b->reward};
+  to[where][49] = NAN; /* of the second row, or of step 1 */
+}
+
+static void train(int threads, poison poisoned, mz_status expected, trained *out) {
   mz_settings s = small();
   learning l;
   learning_init(&l, "cartpole", &s, threads);
   mz_learning_stats stats = {0};
   for (int i = 0; i < 5; i++) {
-    if (poison && i == 2) {
+    if (poisoned && i == 2) {
       memcpy(out->weights, mz_learner_weights(l.learner), (size_t)l.model.params.size * sizeof(float));
-      l.batch.obs[17] = NAN;
+      pour(&l.batch, poisoned);
     }
     mz_status status = mz_learner_update(l.learner, &l.batch, out->errors, &stats);
-    if (poison && i == 2) {
+    if (poisoned && i == 2) {
       assert_int_equal(status, expected);
       assert_non_null(strstr(mz_message(), "update 3"));
       assert_memory_equal(out->weights, mz_learner_weights(l.learner), (size_t)l.model.params.size * sizeof(float));
@@ -86,9 +93,9 @@ static void train(int threads, bool poison, mz_status expected, trained *out) {
 static void threads_change_no_bit(void **unused) {
   (void)unused;
   static trained one, many;
-  train(1, false, MZ_OK, &one);
+  train(1, NONE, MZ_OK, &one);
   for (int threads = 2; threads <= 9; threads += 3) {
-    train(threads, false, MZ_OK, &many);
+    train(threads, NONE, MZ_OK, &many);
     assert_memory_equal(&one, &many, sizeof one);
   }
 }
@@ -96,7 +103,7 @@ static void threads_change_no_bit(void **unused) {
 static void a_nan_stops_before_the_weights(void **unused) {
   (void)unused;
   static trained poisoned;
-  train(2, true, MZ_E_DIVERGED, &poisoned);
+  for (poison where = OBSERVATION; where <= REWARD; where++) train(2, where, MZ_E_DIVERGED, &poisoned);
 }
 
 /* Whether an update by consistency alone moves the weights: no head has a target, and `seen` rows have observations. */
