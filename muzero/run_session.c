@@ -80,7 +80,7 @@ static mz_status restore(mz_run *run, const cJSON *json, const char *path, mz_lo
   MZ_TRY(mz_json_get_u64_hex(json, "metrics_offset", "section 'session'", MZ_E_CHECKPOINT, &offsets->metrics));
   MZ_TRY(mz_json_get_u64_hex(json, "ledger_offset", "section 'session'", MZ_E_CHECKPOINT, &offsets->ledger));
   const char *isa = mz_json_text_or_empty(json, "isa"), *here = mz_isa_name(mz_isa_level());
-  if (isa[0] && strcmp(isa, here) != 0)
+  if (isa[0] && !mz_isa_names_agree(isa, here))
     mz_log_write(MZ_LOG_WARNING, "%s: this run was made with %s kernels and continues with %s: same mathematics, other rounding",
                  path, isa, here);
   const char *parent = mz_json_text_or_empty(json, "parent");

@@ -1,12 +1,15 @@
 #include "base/machine/machine.h"
 #include "base/machine/cgroup.h"
 #include "base/file/file.h"
-#include <cpuid.h>
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static const char cgroup_root[] = "/sys/fs/cgroup";
 static const char cgroup_self[] = "/proc/self/cgroup";
@@ -84,39 +87,55 @@ uint64_t mz_machine_anonymous_bytes(pid_t process) {
   return proc_bytes(path, "\nRssAnon:");
 }
 
-/* Reads the first "model name : …" of /proc/cpuinfo, and no more of the file than its beginning: on large machines it is long and
- * slow. */
-static bool read_model_name(char *out, size_t size) {
-  static const char path[] = "/proc/cpuinfo", field[] = "\nmodel name";
-  char text[4096];
+enum { BEGINNING = 4096 };
+
+/* Reads /proc/cpuinfo's beginning, and no more of the file: on large machines it is long and slow. "" when it cannot be read. */
+static void read_cpuinfo(char text[BEGINNING]) {
+  static const char path[] = "/proc/cpuinfo";
   int fd;
   size_t got = 0;
-  if (mz_file_open(path, MZ_FILE_READ, &fd) != MZ_OK) return false;
-  const mz_status status = mz_file_read_at(fd, path, 0, text, sizeof text - 1, &got);
+  text[0] = '\0';
+  if (mz_file_open(path, MZ_FILE_READ, &fd) != MZ_OK) return;
+  const mz_status status = mz_file_read_at(fd, path, 0, text, BEGINNING - 1, &got);
   (void)mz_file_close(&fd, path); /* was only read */
-  if (status != MZ_OK) return false;
-  text[got] = '\0';
+  text[status == MZ_OK ? got : 0] = '\0';
+}
+
+/* The value of the first line "field : value". */
+static bool find_field(const char *text, const char *field, char *out, size_t size) {
   const char *line = strstr(text, field), *value = line != NULL ? strchr(line, ':') : NULL;
   if (value == NULL) return false;
   value += 1 + strspn(value + 1, " ");
   return snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value) > 0;
 }
 
+#if defined(__x86_64__)
 /* Family and model as the processor's maker counts them. CPUID leaf 1, EAX: the extended family is added to family 15, the
  * extended model stands before the model of families 6 and 15. */
-static bool read_model_numbers(unsigned *family, unsigned *model) {
+static void read_numbers(const char *cpuinfo, char *out, size_t size) {
   unsigned eax, ebx, ecx, edx;
-  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return false;
+  (void)cpuinfo;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return;
   const unsigned base = eax >> 8 & 15;
-  *family = base + (base == 15 ? eax >> 20 & 255 : 0);
-  *model = (eax >> 4 & 15) + (base == 6 || base == 15 ? (eax >> 16 & 15) << 4 : 0);
-  return true;
+  const unsigned family = base + (base == 15 ? eax >> 20 & 255 : 0);
+  const unsigned model = (eax >> 4 & 15) + (base == 6 || base == 15 ? (eax >> 16 & 15) << 4 : 0);
+  snprintf(out, size, " (family %u, model %u)", family, model);
 }
+#else
+/* On ARM a processor has no name there, but numbers of its maker and of its kind among that maker's. */
+static void read_numbers(const char *cpuinfo, char *out, size_t size) {
+  char maker[16], kind[16];
+  if (find_field(cpuinfo, "\nCPU implementer", maker, sizeof maker) && find_field(cpuinfo, "\nCPU part", kind, sizeof kind))
+    snprintf(out, size, " (implementer %s, part %s)", maker, kind);
+}
+#endif
 
 void mz_machine_model(char *out, size_t size) {
-  char name[128], numbers[64] = "";
-  unsigned family, model;
-  if (!read_model_name(name, sizeof name)) snprintf(name, sizeof name, "x86-64 processor");
-  if (read_model_numbers(&family, &model)) snprintf(numbers, sizeof numbers, " (family %u, model %u)", family, model);
+  char cpuinfo[BEGINNING], name[128], numbers[64] = "";
+  struct utsname kernel;
+  read_cpuinfo(cpuinfo);
+  if (!find_field(cpuinfo, "\nmodel name", name, sizeof name))
+    snprintf(name, sizeof name, "%.64s processor", uname(&kernel) == 0 ? kernel.machine : "unknown");
+  read_numbers(cpuinfo, numbers, sizeof numbers);
   snprintf(out, size, "%s%s, %ld processors", name, numbers, sysconf(_SC_NPROCESSORS_ONLN));
 }

@@ -35,6 +35,18 @@ static __attribute__((target("avx2,fma"))) double spin_avx2(volatile float *sink
   *sink = result;
   return flops;
 }
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+static inline float32x4_t neon_multiply_add(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+
+static double spin_neon(volatile float *sink) {
+  float result;
+  double flops;
+  SPIN(float32x4_t, 4, neon_multiply_add, vdupq_n_f32, vaddq_f32);
+  *sink = result;
+  return flops;
+}
 #endif
 
 typedef float four __attribute__((vector_size(16)));
@@ -63,15 +75,15 @@ static mz_status spin_timed(void *context, int task, int worker) {
   const uint64_t start = mz_clock_ns(), until = start + (uint64_t)(m->time_s * 1e9);
   uint64_t now;
   do {
-#if defined(__x86_64__)
     switch (mz_isa_level()) {
+#if defined(__x86_64__)
       case MZ_ISA_LEVEL_AVX512: flops += spin_avx512(&sink); break;
       case MZ_ISA_LEVEL_AVX2: flops += spin_avx2(&sink); break;
+#elif defined(__aarch64__)
+      case MZ_ISA_LEVEL_NEON: flops += spin_neon(&sink); break;
+#endif
       default: flops += spin_plain(&sink);
     }
-#else
-    flops += spin_plain(&sink);
-#endif
     now = mz_clock_ns();
   } while (now < until);
   m->gflops[task] = flops / (double)(now - start);

@@ -66,7 +66,7 @@ static mz_check check_isa(void) {
   mz_check c = {.ok = true, .advice = ""};
   snprintf(c.value, sizeof c.value, "%s", mz_isa_name(mz_isa_level()));
   if (mz_isa_level() == MZ_ISA_LEVEL_PLAIN)
-    c.advice = "neither AVX2 nor AVX-512 is used: several times slower (is MUZERO_ISA set?)";
+    c.advice = "no vector instructions are used: several times slower (is MUZERO_ISA set?)";
   return c;
 }
 

@@ -5,6 +5,8 @@ static const mz_kernels *table_of(mz_isa level) {
 #if defined(__x86_64__)
   if (level == MZ_ISA_LEVEL_AVX512) return &mz_kernels_avx512;
   if (level == MZ_ISA_LEVEL_AVX2) return &mz_kernels_avx2;
+#elif defined(__aarch64__)
+  if (level == MZ_ISA_LEVEL_NEON) return &mz_kernels_neon;
 #endif
   (void)level;
   return &mz_kernels_plain;

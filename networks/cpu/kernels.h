@@ -201,7 +201,7 @@ typedef struct mz_kernels {
   void (*taps_filter_gradient_transform)(const mz_taps *taps, const float *points, float *kernel);
 } mz_kernels;
 
-extern const mz_kernels mz_kernels_plain, mz_kernels_avx2, mz_kernels_avx512;
+extern const mz_kernels mz_kernels_plain, mz_kernels_avx2, mz_kernels_avx512, mz_kernels_neon;
 
 /* Those of mz_isa_level(), or what was selected last. */
 const mz_kernels *mz_kernels_get(void);

@@ -36,11 +36,13 @@ static dnnl_engine_t engine;
 static dnnl_status_t engine_status;
 
 static void make_engine(void) {
+#if defined(__x86_64__)
   const mz_isa level = mz_isa_level();
   if (level < MZ_ISA_LEVEL_AVX512) {
     engine_status = dnnl_set_max_cpu_isa(level == MZ_ISA_LEVEL_AVX2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
     if (engine_status != dnnl_success) return;
   }
+#endif
   engine_status = dnnl_engine_create(&engine, dnnl_cpu, 0);
 }
 

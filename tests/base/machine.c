@@ -207,7 +207,9 @@ static void test_model_names_the_kind_of_machine(void **state) {
   mz_machine_model(again, sizeof again);
   print_message("%s\n", model);
   assert_string_equal(model, again);
+#if defined(__x86_64__)
   assert_non_null(strstr(model, " (family "));
+#endif
   assert_non_null(strstr(model, " processors"));
   assert_null(strchr(model, '\n'));
   mz_machine_model(cut, sizeof cut);

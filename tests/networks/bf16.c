@@ -30,7 +30,7 @@ static void nan_stays_nan(void **state) {
   uint16_t halves[COUNT * TIMES];
   for (int i = 0; i < COUNT * TIMES; i++) x[i] = float_of(rows[i % COUNT].bits);
   for (int i = 0; i < COUNT; i++) assert_int_equal(mz_bf16_of_f32(x[i]), rows[i].half);
-  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_LAST && mz_kernels_select(level); level++) {
     mz_kernels_get()->to_bf16(x, halves, COUNT * TIMES);
     for (int i = 0; i < COUNT * TIMES; i++) assert_int_equal(halves[i], rows[i % COUNT].half);
   }
@@ -53,7 +53,7 @@ static void halves_are_the_nearest(void **state) {
   x[0] = INFINITY;
   x[1] = -INFINITY;
   x[2] = NAN;
-  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_AVX512 && mz_kernels_select(level); level++) {
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_LAST && mz_kernels_select(level); level++) {
     mz_kernels_get()->to_bf16(x, halves, VALUES - 3); /* any count */
     for (int i = 0; i < VALUES - 3; i++) {
       float near[3]; /* the half and its neighbours */

@@ -16,7 +16,7 @@ static bool compare_at(const net_case *c, net_size size, int rows, int planned, 
   for (int r = 0; r < rows; r++) net_set_row(ref, r, r);
   net_run(ref, rows);
   bool decided = true;
-  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_LAST; level++) {
     char what[128];
     snprintf(what, sizeof what, "%s, width %d, board %d x %d, %d rows of %d, %s", c->name, size.width, size.board.height,
              size.board.width, rows, planned, mz_isa_name(level));
@@ -118,7 +118,7 @@ static void inference_ops(void **state) {
   static double softmax[2][ROWS * COLUMNS_MAX], scalars[2][2 * ROWS];
   for (int columns = 2; columns <= COLUMNS_MAX; columns += 7) {
     run_inference_ops(&mz_backend_ref, columns, ROWS, softmax[0], scalars[0]);
-    for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
+    for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_LAST; level++) {
       run_inference_ops(&mz_backend_cpu, columns, ROWS, softmax[1], scalars[1]);
       for (int i = 0; i < ROWS * columns; i++) assert_true(fabs(softmax[1][i] - softmax[0][i]) <= 1e-6);
       for (int i = 0; i < 2 * ROWS; i++) assert_true(fabs(scalars[1][i] - scalars[0][i]) <= 2e-6 * fabs(scalars[0][i]) + 2e-5);

@@ -87,7 +87,7 @@ static void rows_stand_alone(const net_case *c, int width, int rows_max) {
 static void at_every_level(void **state) {
   (void)state;
   static const int widths[] = {5, 32, 48, 83};
-  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_AVX512; level++) {
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; mz_kernels_select(level) && level <= MZ_ISA_LEVEL_LAST; level++) {
     for (int i = 0; i < NET_CASES; i++) {
       const size_t w = (size_t)i % (sizeof widths / sizeof *widths);
       rows_stand_alone(&net_cases[i], widths[w], ROWS_MAX);

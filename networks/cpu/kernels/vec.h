@@ -1,4 +1,4 @@
-/* Sixteen floats side by side: one AVX-512 register, two AVX ones, or four vectors of four in plain C. Every kernel is written on
+/* Sixteen floats side by side: one AVX-512 register, two AVX ones, or four vectors of four, of NEON or in plain C. Every kernel is written on
  * this type once and compiled once per instruction-set level; each operation rounds alike at every level, save v_fma, which
  * plain C rounds twice. Sums over lanes run in one fixed order: halves are added until one lane is left. */
 #pragma once
@@ -71,6 +71,9 @@ static inline vec v_where_positive(vec y, vec x) {
 
 #else
 #include <string.h>
+#if defined(MZ_ISA_neon)
+#include <arm_neon.h>
+#endif
 
 typedef float v_four __attribute__((vector_size(16)));
 typedef int32_t v_mask __attribute__((vector_size(16)));
@@ -98,7 +101,16 @@ static inline void v_store(float *p, vec x) { memcpy(p, &x, sizeof x); }
 static inline vec v_add(vec x, vec y) { return V_OF(x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d); }
 static inline vec v_sub(vec x, vec y) { return V_OF(x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d); }
 static inline vec v_mul(vec x, vec y) { return V_OF(x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d); }
+#if defined(MZ_ISA_neon)
+static inline v_four v_four_fma(v_four x, v_four y, v_four z) {
+  return (v_four)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
+}
+static inline vec v_fma(vec x, vec y, vec z) {
+  return V_OF(v_four_fma(x.a, y.a, z.a), v_four_fma(x.b, y.b, z.b), v_four_fma(x.c, y.c, z.c), v_four_fma(x.d, y.d, z.d));
+}
+#else
 static inline vec v_fma(vec x, vec y, vec z) { return v_add(v_mul(x, y), z); }
+#endif
 static inline v_four v_four_max(v_four x, v_four y) { return v_four_choose(x > y, x, y); }
 static inline v_four v_four_min(v_four x, v_four y) { return v_four_choose(x < y, x, y); }
 static inline vec v_max(vec x, vec y) {
