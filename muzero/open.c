@@ -199,8 +199,8 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
   MZ_TRY(status);
   if (options->env) MZ_TRY(check_same(*env, options));
   settings->learning.replay_ratio = 0; /* follows anew from what is given now */
-  config.explicit_ = explicit_;
   if (options->preset) MZ_TRY(mz_preset_apply(&config, options->preset));
+  config.explicit_ = explicit_; /* as in a new run */
   MZ_TRY(mz_run_apply_sets(&config, options));
   MZ_TRY(mz_settings_resolve(settings, explicit_));
   *rows = mz_batch_schedule_at(settings, counters.rounds / settings->train.phase_rounds);

@@ -232,6 +232,24 @@ static void test_from(void **state) {
   process_free(&p);
 }
 
+/* What depends on a setting that is given does so here as in a new run: the preset's values do not count as given. */
+static void test_from_with_a_preset(void **state) {
+  (void)state;
+  static const char *const given[] = {"batch_size=2", "replay_ratio=0.5"};
+  process p = {0};
+  process_shell(&p, "echo '{\"batch_size\": 16, \"shards\": 4, \"loop_count\": 2, \"simulations\": 2}' >preset.json");
+  for (int i = 0; i < 2; i++) {
+    process_run(&p, "train", "tictactoe", "--preset", "preset.json", "--set", given[i], "--run", "first", "--rounds", "1", NULL);
+    assert_status(&p, 0);
+    process_run(&p, "train", "tictactoe", "--preset", "preset.json", "--set", given[i], "--from", "first", "--run", "second",
+                "--rounds", "1", NULL);
+    assert_status(&p, 0);
+    process_shell(&p, "cmp first/config.json second/config.json && rm -r first second");
+    assert_status(&p, 0);
+  }
+  process_free(&p);
+}
+
 static void test_seeds(void **state) {
   (void)state;
   process p = {0};
@@ -324,6 +342,7 @@ int main(void) {
       cmocka_unit_test(test_resume_goes_on_exactly),
       cmocka_unit_test(test_resume_refuses_what_may_not_change),
       cmocka_unit_test(test_from),
+      cmocka_unit_test(test_from_with_a_preset),
       cmocka_unit_test(test_seeds),
       cmocka_unit_test(test_inspect),
       cmocka_unit_test(test_diff_names_phase_and_part),
