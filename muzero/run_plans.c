@@ -1,11 +1,20 @@
 /* The ledger whose plans a run repeats: where the user has it, and the copy that the run keeps. */
 #include "base/file/file.h"
 #include "base/json/json.h"
+#include "envs/own/shared_object.h"
 #include "muzero/run.h"
 #include <string.h>
 
 static const char KEPT_NAME[] = "replay-plan.jsonl";
 enum { CONFIG_BYTES_MAX = 1 << 20 };
+
+/* A file of the user's is the same under any path. */
+static bool is_of(const cJSON *config, const char *name, const char *where, const mz_env *env) {
+  const mz_env_file *file = mz_env_file_of(env);
+  uint64_t hash;
+  if (strcmp(name, env->name) == 0) return true;
+  return file && mz_json_get_u64_hex(config, "env_file", where, MZ_E_CONFIG, &hash) == MZ_OK && hash == file->hash;
+}
 
 static mz_status check_env(const char *config, const char *given, const mz_env *env) {
   uint8_t *text;
@@ -16,7 +25,7 @@ static mz_status check_env(const char *config, const char *given, const mz_env *
   free(text);
   MZ_TRY(status);
   const char *name = mz_json_text_or_empty(json, "env");
-  if (strcmp(name, env->name) != 0)
+  if (!is_of(json, name, config, env))
     status = mz_fail(MZ_E_CONFIG, "--replay-plan %s: that run is of %s, not %s; the plans of one environment do not fit another",
                      given, name, env->name);
   cJSON_Delete(json);

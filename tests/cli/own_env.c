@@ -160,6 +160,7 @@ static void test_another_file_is_another_environment(void **state) {
   (void)state;
   process p = {0};
   shell(&p, 0, "cd copy && $M train ../copy/two.so --from whole --run d " TINY " --rounds 10"); /* the same bytes */
+  shell(&p, 0, "cd copy && $M train ../copy/two.so --replay-plan whole --run again " TINY " --rounds 2");
   shell(&p, 3, "cd copy && $CC -std=c99 -I../games/two -o two.so other.c && $M train two.so --from whole --run e " TINY);
   assert_says(p.err, "that run is of another two.so");
   shell(&p, 3, "cd copy && $M train two.so " TINY " --run f && $M eval f --opponent whole --games 2");
