@@ -144,6 +144,11 @@ mz_status mz_run_open_saver(mz_run *run) {
 
 static mz_status load_from_store(void *store, uint64_t hash, mz_segment **out) { return mz_store_load(store, hash, out); }
 
+/* Rows of a batch, which the new run's schedule gives for as many phases as the old one's rounds make. */
+static int64_t rows_from(const mz_settings *settings, const mz_counters *counters) {
+  return mz_batch_schedule_at(settings, counters->rounds / settings->train.phase_rounds);
+}
+
 /* A new run takes over what it can of the old one's state, and leaves nothing where that lies. */
 static mz_status take_over(mz_run *run, const char *from) {
   char path[MZ_DIR_MAX + 128], segments[MZ_DIR_MAX + 128];
@@ -165,7 +170,9 @@ static mz_status take_over(mz_run *run, const char *from) {
   run->state.seed = seed;
   run->state.settings.learning.loop_count = loops;
   run->state.moves_loop_count = moves;
-  return status;
+  MZ_TRY(status);
+  if (rows_from(&run->settings, &run->state.counters) == run->batch_size) return MZ_OK;
+  return mz_fail(MZ_E_CHECKPOINT, "--from %s: that run saved on while it was read; try again", from);
 }
 
 static mz_status check_same(const mz_env *env, const mz_run_options *options) {
@@ -183,7 +190,7 @@ static mz_status check_same(const mz_env *env, const mz_run_options *options) {
                  options->from, env->name, (unsigned long long)theirs->hash, (unsigned long long)file->hash);
 }
 
-/* rows: of a batch, which the new run's schedule gives for as many phases as the old one's rounds make. */
+/* rows: of a batch. */
 static mz_status settings_from(const mz_run_options *options, mz_settings *settings, const mz_env **env, int64_t *rows) {
   char path[MZ_DIR_MAX + 128];
   mz_checkpoint checkpoint;
@@ -203,7 +210,7 @@ static mz_status settings_from(const mz_run_options *options, mz_settings *setti
   config.explicit_ = explicit_; /* as in a new run */
   MZ_TRY(mz_run_apply_sets(&config, options));
   MZ_TRY(mz_settings_resolve(settings, explicit_));
-  *rows = mz_batch_schedule_at(settings, counters.rounds / settings->train.phase_rounds);
+  *rows = rows_from(settings, &counters);
   return MZ_OK;
 }
 
@@ -213,8 +220,10 @@ static mz_status make_up_dir(mz_run *run, const mz_env *env, uint64_t seed) {
   return mz_run_make_up_dir(name, seed, run->dir, sizeof run->dir);
 }
 
-mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
+/* reads: whether it failed before all of the old run was read. */
+static mz_status open_new(mz_run **out, const mz_run_options *options, bool *reads) {
   mz_run *run;
+  *reads = options->from != NULL;
   MZ_TRY(mz_device_check(options->device));
   MZ_TRY(mz_run_allocate(&run));
   mz_status status;
@@ -232,6 +241,7 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
   MZ_TRY_CLEANUP(
       mz_run_start(run, env, options, seed)); /* before anything is written: a run that cannot be leaves no directory */
   if (options->from) MZ_TRY_CLEANUP(take_over(run, options->from));
+  *reads = false;
   if (options->dir)
     MZ_TRY_CLEANUP(mz_run_set_dir(run, options->dir));
   else
@@ -256,6 +266,28 @@ mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
 cleanup:
   if (status != MZ_OK) mz_run_close(run);
   return status;
+}
+
+/* Returns whether `from` has another checkpoint than `before` by now; keeps the message. */
+static bool saved_on(const char *from, const char *before) {
+  char now[MZ_DIR_MAX + 128], why[MZ_MESSAGE_MAX];
+  snprintf(why, sizeof why, "%s", mz_message());
+  const bool found = mz_run_checkpoint_path(from, now, sizeof now) == MZ_OK;
+  mz_fail(MZ_OK, "%s", why);
+  return found && strcmp(now, before) != 0;
+}
+
+/* A run that is at work removes what another one reads to begin from: that is read again from its next checkpoint. */
+mz_status mz_run_open(mz_run **out, const mz_run_options *options) {
+  enum { TRIES = 8 };
+  char before[MZ_DIR_MAX + 128];
+  for (int tries = 1;; tries++) {
+    bool reads;
+    if (!options->from || mz_run_checkpoint_path(options->from, before, sizeof before) != MZ_OK) before[0] = '\0';
+    const mz_status status = open_new(out, options, &reads);
+    const bool lost = reads && (status == MZ_E_CHECKPOINT || status == MZ_E_IO);
+    if (!lost || tries == TRIES || !saved_on(options->from, before)) return status;
+  }
 }
 
 void mz_run_close(mz_run *run) {
