@@ -152,12 +152,11 @@ static mz_status open_run(const profile *p, const one *c, const char *dir, mz_ru
   const char *sets[SETS_MAX];
   char batch[64];
   mz_run_options asked = p->options->run;
-  if (asked.set_count > SETS_MAX - 2)
-    return mz_fail(MZ_E_USAGE, "--set: %d settings; %d at the most", asked.set_count, SETS_MAX - 2);
+  if (asked.set_count > SETS_MAX - 1)
+    return mz_fail(MZ_E_USAGE, "--set: %d settings; %d at the most", asked.set_count, SETS_MAX - 1);
   memcpy(sets, asked.sets, (size_t)asked.set_count * sizeof *sets);
   snprintf(batch, sizeof batch, "batch_schedule=0:%lld", (long long)c->batch_size);
   if (c->batch_size != p->settings.learning.batch_size) sets[asked.set_count++] = batch;
-  sets[asked.set_count++] = "allocate.share=off"; /* the cores are what is measured */
   asked.sets = sets;
   asked.dir = dir;
   asked.threads = c->cores;

@@ -175,9 +175,10 @@ static mz_status begin_section(mz_steer *s) {
   return mz_ledger_append(&s->ledger, &s->outset.pipeline, &s->decision, NULL, 0, NULL, NULL);
 }
 
-/* The first window's end tells what others leave. */
+/* The first window's end tells what others leave. A profile measures plans for all cores: it knows of no others. */
 static void enter_roster(mz_steer *s) {
   char folder[sizeof s->roster.folder];
+  if (strcmp(s->source, "profile") == 0) return;
   if (!s->state->settings.allocation.share || !s->granted.mask_known || !mz_roster_default_folder(folder, sizeof folder)) return;
   mz_roster_enter(&s->roster, folder, &s->granted.mask, s->threads);
 }

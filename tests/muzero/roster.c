@@ -114,15 +114,19 @@ static void a_folder_that_cannot_be_had_is_no_failure(void **state) {
 
 /* ---- runs ---- */
 
-static mz_run *open_run(const char *folder, const char *name, const char *share) {
+static mz_run *open_run(const char *folder, const char *name, const char *share, const char *source) {
   char dir[128];
   const char *sets[] = {"num_games=8",        "moves_per_round=4",    "loop_count=3",          "batch_size=16",
                         "simulations=3",      "network.width=16",     "train.phase_rounds=10", "eval.games=1",
                         "replay.min_fill=16", "eval.opponent=random", "allocate.window=2",     share};
   mz_run *run;
   snprintf(dir, sizeof dir, "%s/%s", folder, name);
-  const mz_run_options options = {
-      .env = "tictactoe", .dir = dir, .sets = sets, .set_count = sizeof sets / sizeof *sets, .allocate = "fixed"};
+  const mz_run_options options = {.env = "tictactoe",
+                                  .dir = dir,
+                                  .sets = sets,
+                                  .set_count = sizeof sets / sizeof *sets,
+                                  .allocate = "fixed",
+                                  .source = source};
   expect_ok(mz_run_open(&run, &options));
   return run;
 }
@@ -147,11 +151,13 @@ static void two_runs_have_half_of_the_cores_each(void **state) {
   const int cores = CPU_COUNT(&all);
   make_folder(folder);
   assert_int_equal(setenv("XDG_RUNTIME_DIR", folder, 1), 0);
-  mz_run *a = open_run(folder, "a", "allocate.share=on"), *b = open_run(folder, "b", "allocate.share=on"),
-         *alone = open_run(folder, "alone", "allocate.share=off");
+  mz_run *a = open_run(folder, "a", "allocate.share=on", NULL), *b = open_run(folder, "b", "allocate.share=on", NULL),
+         *alone = open_run(folder, "alone", "allocate.share=off", NULL),
+         *profile = open_run(folder, "profile", "allocate.share=on", "profile");
   assert_int_equal(cores_after_a_phase(a), cores - cores / 2);
   assert_int_equal(cores_after_a_phase(b), cores / 2);
   assert_int_equal(cores_after_a_phase(alone), cores);
+  assert_int_equal(cores_after_a_phase(profile), cores); /* its plans are for all of them */
   mz_run_rest(b);
   assert_int_equal(cores_after_a_phase(a), cores);
   assert_int_equal(cores_after_a_phase(b), cores / 2); /* awake again */
@@ -159,6 +165,7 @@ static void two_runs_have_half_of_the_cores_each(void **state) {
   assert_int_equal(cores_after_a_phase(b), cores);
   mz_run_close(b);
   mz_run_close(alone);
+  mz_run_close(profile);
   drop_folder(folder);
   assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
