@@ -3,12 +3,21 @@
 #include "muzero/report/data.h"
 #include <string.h>
 
-/* A run may be named from the comparison's folder or from where it was started. false: it is not there (any more). */
+/* The last two names of a run's path: "seed-1/arm-0". */
+static const char *last_names(const char *run) {
+  const char *at = run + strlen(run);
+  for (int slashes = 0; at > run; at--)
+    if (at[-1] == '/' && ++slashes == 2) break;
+  return at;
+}
+
+/* The comparison's folder may have been moved since, or be named from another place: what lies in it comes first. A run may also be
+ * named from the folder, or from where it was started. false: it is not there (any more). */
 static bool find_run(const char *dir, const char *run, char *out, size_t size) {
+  const struct { const char *folder, *name; } places[] = {{dir, last_names(run)}, {dir, run[0] == '/' ? NULL : run}, {"", run}};
   char metrics[640];
-  for (int i = 0; i < 2; i++) {
-    if (i == 0 && run[0] == '/') continue;
-    if (mz_path_join(out, size, i == 0 ? dir : "", run) != MZ_OK) return false;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    if (!places[i].name || mz_path_join(out, size, places[i].folder, places[i].name) != MZ_OK) continue;
     if (mz_path_join(metrics, sizeof metrics, out, "metrics.jsonl") == MZ_OK && mz_file_exists(metrics)) return true;
   }
   return false;

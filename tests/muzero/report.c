@@ -174,6 +174,33 @@ static void a_comparison_is_shown_with_its_curves(void **unused) {
   cJSON_Delete(data);
 }
 
+static void write_text(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* Where it was made, another comparison may stand by now. */
+static void a_comparison_that_was_moved_keeps_its_curves(void **unused) {
+  (void)unused;
+  char run[512], path[600], text[700];
+  for (int i = 0; i < 2; i++) {
+    snprintf(run, sizeof run, "%s/seed-1/arm-0", in_folder(i == 0 ? "made" : "moved"));
+    expect_ok(mz_file_mkdirs(run));
+    snprintf(path, sizeof path, "%s/metrics.jsonl", run);
+    write_text(path,
+               i == 0 ? "{\"event\":\"phase\",\"phase\":1,\"loss\":7}\n" : "{\"event\":\"phase\",\"phase\":1,\"loss\":5}\n");
+  }
+  snprintf(path, sizeof path, "%s/compare.json", in_folder("moved"));
+  snprintf(text, sizeof text, "{\"arms\":[{\"name\":\"rule\",\"by_seed\":[{\"run\":\"%s/seed-1/arm-0\"}]}]}", in_folder("made"));
+  write_text(path, text);
+  cJSON *data = data_of_run(in_folder("moved"));
+  assert_int_equal(size_at(data, "comparisons.0.curves"), 1);
+  assert_near(number(data, "comparisons.0.curves.0.columns.loss.0"), 5);
+  cJSON_Delete(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_run_becomes_series),
                                      cmocka_unit_test(the_ledger_becomes_decisions_and_stages),
@@ -182,6 +209,7 @@ int main(void) {
                                      cmocka_unit_test(runs_with_one_name_show_their_paths),
                                      cmocka_unit_test(seeds_of_a_folder_are_runs_of_it),
                                      cmocka_unit_test(long_runs_are_thinned),
-                                     cmocka_unit_test(a_comparison_is_shown_with_its_curves)};
+                                     cmocka_unit_test(a_comparison_is_shown_with_its_curves),
+                                     cmocka_unit_test(a_comparison_that_was_moved_keeps_its_curves)};
   return cmocka_run_group_tests(tests, begin, end);
 }
