@@ -256,6 +256,36 @@ static mz_status write_summary(const suite *s, const cJSON *summary) {
   return status;
 }
 
+static bool is_of_suite(const char *name) {
+  for (int i = 0; i < WORKLOADS; i++) {
+    const size_t length = strlen(workloads[i].name);
+    if (strncmp(name, workloads[i].name, length) == 0 && (name[length] == '\0' || name[length] == '.')) return true;
+  }
+  return false;
+}
+
+typedef struct contents { /* of a folder */
+  bool suite;
+  char other[256]; /* something else in it; "": nothing is */
+} contents;
+
+static mz_status look_at_entry(void *context, const char *name) {
+  contents *c = context;
+  if (is_of_suite(name))
+    c->suite = true;
+  else
+    snprintf(c->other, sizeof c->other, "%s", name);
+  return MZ_OK;
+}
+
+/* A directory continues with the suite that it holds; another's, such as a run, is left alone. */
+static mz_status open_dir(const suite *s) {
+  contents there = {0};
+  if (mz_file_exists(s->dir)) MZ_TRY(mz_file_list(s->dir, look_at_entry, &there));
+  if (there.suite || !there.other[0]) return mz_file_mkdirs(s->dir);
+  return mz_fail(MZ_E_CONFIG, "%s: holds %s, and no suite to continue; choose another --run", s->dir, there.other);
+}
+
 mz_status mz_suite(const mz_suite_options *options, const mz_compare_watcher *watcher, cJSON **summary, char *dir,
                    size_t dir_size) {
   suite s = {.options = options, .watcher = watcher};
@@ -266,7 +296,7 @@ mz_status mz_suite(const mz_suite_options *options, const mz_compare_watcher *wa
     MZ_TRY_CLEANUP(mz_compare_take_dir(options->dir, s.dir, sizeof s.dir));
   else
     MZ_TRY_CLEANUP(mz_run_make_up_dir("suite", options->run.seed, s.dir, sizeof s.dir));
-  MZ_TRY_CLEANUP(mz_file_mkdirs(s.dir));
+  MZ_TRY_CLEANUP(open_dir(&s));
   for (int i = 0; i < WORKLOADS; i++) {
     cJSON *workload = cJSON_CreateObject();
     cJSON_AddItemToArray(list, workload);

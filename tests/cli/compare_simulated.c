@@ -101,6 +101,10 @@ static void test_folders_of_others_stay(void **state) {
   process_run(&p, "train", "tictactoe", "--run", "a", "--rounds", "1", NULL); /* where the tests before compared */
   assert_status(&p, 3);
   assert_says(p.err, "a: there is a comparison here (plan.json); choose another --run");
+  process_shell(&p, "$MUZERO compare --suite --seeds 1 --for 1s --run others; status=$?; ls others; exit $status");
+  assert_status(&p, 3);
+  assert_says(p.err, "others: holds seed-1, and no suite to continue; choose another --run");
+  assert_string_equal(p.out, "seed-1\n");
   process_run(&p, "compare", "--suite", "--machine", "sim:cores=4", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "only --arms, --seeds, --for, --run, --set, --seed, --threads, --device, --watchdog and --json go with it");
