@@ -75,7 +75,7 @@ static bool stop_profile(void *context) {
   return s->watcher->stopping && s->watcher->stopping(s->watcher->context);
 }
 
-/* *out: {"best": {knob: value}, "rounds": of a run}. */
+/* *out: {"best": {knob: value}, "rounds": of a run, "for_s": that it was asked to take}. */
 static mz_status look_for_plan(suite *s, const struct workload *w, cJSON **out) {
   enum { PHASE_ROUNDS = 4 };
   work wk;
@@ -97,6 +97,7 @@ static mz_status look_for_plan(suite *s, const struct workload *w, cJSON **out) 
   *out = cJSON_CreateObject();
   cJSON_AddItemToObject(*out, "best", cJSON_Duplicate(mz_json_item(found, "best"), true));
   cJSON_AddNumberToObject(*out, "rounds", phase * BLOCKS);
+  cJSON_AddNumberToObject(*out, "for_s", s->options->seconds);
 cleanup:
   cJSON_Delete(found);
   return status;
@@ -111,8 +112,13 @@ static mz_status best_plan(suite *s, const struct workload *w, cJSON **out) {
   MZ_TRY(mz_path_join(path, sizeof path, s->dir, name));
   if (mz_file_exists(path)) {
     MZ_TRY(mz_file_read(path, 1 << 20, &text, &size));
-    const mz_status status = mz_json_parse((const char *)text, size, path, false, MZ_E_CHECKPOINT, out);
+    mz_status status = mz_json_parse((const char *)text, size, path, false, MZ_E_CHECKPOINT, out);
     free(text);
+    const double for_s = status == MZ_OK ? mz_json_number_or_nan(*out, "for_s") : NAN; /* NAN: of an earlier version */
+    if (isfinite(for_s) && for_s != s->options->seconds)
+      status =
+          mz_fail(MZ_E_CONFIG, "%s: a suite with --for %gs is here already; continue with it by that, or choose another --run",
+                  s->dir, for_s);
     return status;
   }
   MZ_TRY(look_for_plan(s, w, out));

@@ -105,6 +105,10 @@ static void test_folders_of_others_stay(void **state) {
   assert_status(&p, 3);
   assert_says(p.err, "others: holds seed-1, and no suite to continue; choose another --run");
   assert_string_equal(p.out, "seed-1\n");
+  process_shell(&p, "mkdir suite && echo '{\"best\":{\"cpu_actor\":1},\"rounds\":24,\"for_s\":5}' >suite/cartpole.json && "
+                    "$MUZERO compare --suite --seeds 1 --for 1s --run suite");
+  assert_status(&p, 3);
+  assert_says(p.err, "suite: a suite with --for 5s is here already; continue with it by that, or choose another --run");
   process_run(&p, "compare", "--suite", "--machine", "sim:cores=4", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "only --arms, --seeds, --for, --run, --set, --seed, --threads, --device, --watchdog and --json go with it");
