@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,3 +118,12 @@ mz_status mz_print_json(cJSON *object) {
 }
 
 mz_status mz_print_flush(void) { return fflush(stdout) != 0 || ferror(stdout) ? lost() : MZ_OK; }
+
+void mz_print_progress(const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "\r\033[K\033[?7l%s\033[?7h", text);
+}

@@ -22,5 +22,8 @@ mz_status mz_json_show(cJSON *json);
 void mz_print_let_readers_leave(void);
 /* Takes over `object` (NULL: memory was out) and writes it as one line to stdout, flushed. */
 mz_status mz_print_json(cJSON *object);
+/* Writes a line to stderr, which is a terminal, over the one before it. It is cut at the terminal's edge: a line that went on in the
+ * next one could not be written over. */
+void mz_print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* MZ_E_IO when something written to stdout was lost, unless the terminal has hung up or a reader who may has left. */
 mz_status mz_print_flush(void);

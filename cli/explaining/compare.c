@@ -135,9 +135,9 @@ static void show(void *context, const mz_compare_progress *p) {
     fprintf(stderr, "%s%s: %s\n", terminal ? "\r\033[K" : "", mz_text_shown(p->arm, arm), mz_text_shown(p->trouble, trouble));
   if (!terminal) return;
   mz_text_time(p->left_s, left);
-  fprintf(stderr, "\r\033[Kseed %d of %d, block %lld: %s %s; %.0f %% done%s%s", p->seed + 1, p->seeds, (long long)p->block + 1,
-          mz_text_shown(p->arm, arm), mz_text_time(p->wall_s, took), 100 * p->done, isnan(p->left_s) ? "" : ", left ",
-          isnan(p->left_s) ? "" : left);
+  mz_print_progress("seed %d of %d, block %lld: %s %s; %.0f %% done%s%s", p->seed + 1, p->seeds, (long long)p->block + 1,
+                    mz_text_shown(p->arm, arm), mz_text_time(p->wall_s, took), 100 * p->done, isnan(p->left_s) ? "" : ", left ",
+                    isnan(p->left_s) ? "" : left);
 }
 
 static bool stopping(void *context) {

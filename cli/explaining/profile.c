@@ -128,8 +128,8 @@ static void show(void *context, const mz_profile_progress *p) {
     if (v->simulated) cJSON_AddTrueToObject(o, "simulated");
     mz_print_json(o);
   } else if (isatty(STDERR_FILENO))
-    fprintf(stderr, "\r\033[K%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan,
-            1e3 * p->round_s);
+    mz_print_progress("%d of %d, left %s: %s: %.4g ms a round", p->done, p->all, mz_text_time(p->left_s, left), p->plan,
+                      1e3 * p->round_s);
 }
 
 static bool stopping(void *context) {

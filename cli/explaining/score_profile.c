@@ -20,8 +20,9 @@ static void show(void *context, const mz_score_profile_progress *p) {
     cJSON_AddNumberToObject(o, "best", p->best);
     mz_print_json(o);
   } else if (isatty(STDERR_FILENO)) {
-    fprintf(stderr, "\r\033[K%d of %d, left %s: %d cores, batches of %lld, seed %llu: %.4g in %.3g s", p->done, p->all,
-            mz_text_time(p->left_s, left), p->cores, (long long)p->batch_size, (unsigned long long)p->seed, p->best, p->seconds);
+    mz_print_progress("%d of %d, left %s: %d cores, batches of %lld, seed %llu: %.4g in %.3g s", p->done, p->all,
+                      mz_text_time(p->left_s, left), p->cores, (long long)p->batch_size, (unsigned long long)p->seed, p->best,
+                      p->seconds);
   }
 }
 

@@ -192,14 +192,14 @@ static void test_a_new_size_is_drawn_anew(void **state) {
     if (plain(line) >= COLUMNS) fail_msg("%d columns: '%s'", COLUMNS, line);
 }
 
-/* Everything that `muzero ARGUMENTS` prints on a terminal of so many columns. */
-static void print_on_terminal(int width, const char *a, const char *b) {
+/* Everything that `arguments`, from the program's name on, prints on a terminal of so many columns. */
+static void print_on_terminal(int width, char *const arguments[]) {
   const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)width};
   int terminal, status;
   const pid_t pid = forkpty(&terminal, NULL, NULL, &size);
   assert_true(pid >= 0);
   if (pid == 0) {
-    execl(MUZERO_BINARY, MUZERO_BINARY, a, b, (char *)NULL);
+    execv(MUZERO_BINARY, arguments);
     _exit(127);
   }
   size_t length = 0;
@@ -213,15 +213,27 @@ static void print_on_terminal(int width, const char *a, const char *b) {
 
 static void test_help_wraps_at_words(void **state) {
   (void)state;
-  static const char *const asked[][2] = {{"--help", NULL}, {"train", "--help"}, {"compare", "--help"}, {"why", "--help"}};
+  static char *asked[] = {NULL, "train", "compare", "why"};
   for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
     for (int width = COLUMNS; width <= 180; width += 40) {
-      print_on_terminal(width, asked[i][0], asked[i][1]);
+      print_on_terminal(width, (char *[]){"muzero", asked[i] ? asked[i] : "--help", asked[i] ? "--help" : NULL, NULL});
       assert_says(output, i == 0 ? "resume" : "algorithmic");
       for (char *line = strtok(output, "\r\n"); line; line = strtok(NULL, "\r\n"))
         if (plain(line) > width) fail_msg("%d columns: '%s'", width, line);
     }
   }
+}
+
+static void test_progress_is_cut_at_the_edge(void **state) {
+  (void)state;
+  print_on_terminal(COLUMNS, (char *[]){"muzero", "profile", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--plans", "0",
+                                        "--passes", "1", "--again", "0", "--history", "none", NULL});
+  int lines = 0;
+  for (const char *at = output; (at = strstr(at, " of 3, left ")); at++, lines++) {
+    assert_int_equal(strncmp(at - 10, "\r\033[K\033[?7l", 9), 0); /* no automatic wrapping */
+    assert_int_equal(strncmp(strchr(at, '\033'), "\033[?7h", 5), 0);
+  }
+  assert_int_equal(lines, 3);
 }
 
 static void test_control_c(void **state) {
@@ -240,6 +252,7 @@ int main(void) {
       cmocka_unit_test(test_no_color),
       cmocka_unit_test(test_dumb_terminal),
       cmocka_unit_test(test_no_line_is_wider_than_the_window),
+      cmocka_unit_test(test_progress_is_cut_at_the_edge),
       cmocka_unit_test(test_control_c),
       cmocka_unit_test(test_fields_are_whole),
       cmocka_unit_test(test_a_new_size_is_drawn_anew),
