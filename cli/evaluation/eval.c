@@ -38,7 +38,8 @@ static const mz_option options[] = {
      .value = "WHO",
      .otherwise = "random (two players)",
      .class_ = MZ_OPERATIONAL,
-     .help = "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP), "
+     .help = "random, rule, perfect, mcts:SIMS, another RUN (or RUN@best, RUN@ROUND), gtp:COMMAND (a program that speaks GTP; "
+             "games without chance), "
              "a baseline that `muzero envs ENV` names, or all: every line that any opponent can play, as many games; in "
              "single-player games: a player given the same starting states, for comparison (random, perfect, mcts:SIMS, a "
              "baseline)"},
@@ -140,9 +141,15 @@ static mz_status load_rival(const eval_arguments *arguments, const mz_env *env, 
 
 static const char GTP[] = "gtp:";
 
-static mz_status call_program(const eval_arguments *arguments, opposition *out) {
+/* The program is told of moves alone: not of what the game draws, nor of a first position. */
+static mz_status call_program(const eval_arguments *arguments, const mz_env *env, opposition *out) {
   out->command = out->name + strlen(GTP);
   if (!*out->command) return mz_fail(MZ_E_USAGE, "--opponent gtp: needs a command, as in --opponent \"gtp:gnugo --mode gtp\"");
+  bool chance;
+  MZ_TRY(mz_starts_differ(env, &chance));
+  if (env->draws || chance)
+    return mz_fail(MZ_E_USAGE, "--opponent %s: %s has chance, which each program would draw by itself; give mcts:SIMS or a RUN",
+                   out->name, env->name);
   if (arguments->opponent_simulations == MZ_COUNT_UNSET) return MZ_OK;
   return mz_fail(MZ_E_USAGE, "--opponent-sims: not with gtp, whose program takes its own flags");
 }
@@ -168,7 +175,7 @@ static mz_status oppose(const eval_arguments *arguments, const mz_env *env, oppo
     return text ? compare_with(text, env, out) : MZ_OK;
   }
   out->name = text ? text : "random";
-  if (strncmp(out->name, GTP, strlen(GTP)) == 0) return call_program(arguments, out);
+  if (strncmp(out->name, GTP, strlen(GTP)) == 0) return call_program(arguments, env, out);
   if (mz_names_run(out->name)) return load_rival(arguments, env, out);
   if (arguments->opponent_simulations != MZ_COUNT_UNSET) {
     return mz_fail(MZ_E_USAGE, "--opponent-sims: only with another RUN as opponent, not %s; a searcher's are in mcts:SIMS",

@@ -26,6 +26,7 @@ static int make_runs(void **state) {
   train("tictactoe", "rival", "2");
   train("cartpole", "pole", "1");
   train("allocation", "plans", "1");
+  train("pig", "dice", "1");
   return 0;
 }
 
@@ -300,6 +301,7 @@ static void test_programs_that_do_not_play_on(void **state) {
        2,
        "there are random, rule, perfect, mcts:SIMS, all, gtp:COMMAND and the path of a RUN"},
       {{"eval", "pole", "--opponent", "gtp:false"}, 2, "alone"},
+      {{"eval", "dice", "--opponent", "gtp:false"}, 2, "pig has chance, which each program would draw by itself"},
       {{"eval", "agent", "--opponent", "gtp:false"}, 5, "ended instead of answering \"boardsize 3\""},
       {{"eval", "agent", "--opponent", "gtp:cat"}, 5, "not GTP: \"boardsize 3\""},
       {{"eval", "agent", "--opponent", "gtp:echo '? no'; echo; cat"}, 3, "refuses \"boardsize 3\": no"},
