@@ -3,6 +3,7 @@
 #include "muzero/report/data.h"
 #include "muzero/report/jsonl.h"
 #include "muzero/run_score.h"
+#include "muzero/settings.h"
 #include "muzero/storage/phase_metric.h"
 #include "muzero/storage/stored_env.h"
 #include <math.h>
@@ -181,6 +182,7 @@ static mz_status add_all(const char *dir, cJSON *to) {
       {"env", "env"}, {"seed", "seed"}, {"settings.train.target", "target"}, {"settings.allocate.strategy", "strategy"}};
   static const char *const of_machine[][2] = {{"muzero", "version"}, {"isa", "isa"}, {"cores", "cores"}};
   MZ_TRY(add_members(dir, "config.json", of_config, sizeof of_config / sizeof of_config[0], to));
+  if (mz_report_number(to, "target") >= MZ_SCORE_NONE) cJSON_DeleteItemFromObjectCaseSensitive(to, "target");
   MZ_TRY(add_members(dir, "env.json", of_machine, sizeof of_machine / sizeof of_machine[0], to));
   MZ_TRY(add_score_name(dir, to));
   char path[640];

@@ -181,6 +181,21 @@ static void write_text(const char *path, const char *text) {
   assert_int_equal(fclose(file), 0);
 }
 
+/* A line far above every score would leave nothing of the curve. */
+static void a_run_without_a_target_shows_none(void **unused) {
+  (void)unused;
+  char path[600];
+  expect_ok(mz_file_mkdirs(in_folder("aimless")));
+  snprintf(path, sizeof path, "%s/metrics.jsonl", in_folder("aimless"));
+  write_text(path, "{\"event\":\"phase\",\"phase\":1,\"score\":7}\n");
+  snprintf(path, sizeof path, "%s/config.json", in_folder("aimless"));
+  write_text(path, "{\"env\":\"catch\",\"settings\":{\"train\":{\"target\":1000000000}}}");
+  cJSON *data = data_of_run(in_folder("aimless"));
+  assert_string_equal(string(data, "runs.0.env"), "catch");
+  assert_null(cJSON_GetObjectItemCaseSensitive(at(data, "runs.0"), "target"));
+  cJSON_Delete(data);
+}
+
 /* Where it was made, another comparison may stand by now. */
 static void a_comparison_that_was_moved_keeps_its_curves(void **unused) {
   (void)unused;
@@ -210,6 +225,7 @@ int main(void) {
                                      cmocka_unit_test(seeds_of_a_folder_are_runs_of_it),
                                      cmocka_unit_test(long_runs_are_thinned),
                                      cmocka_unit_test(a_comparison_is_shown_with_its_curves),
+                                     cmocka_unit_test(a_run_without_a_target_shows_none),
                                      cmocka_unit_test(a_comparison_that_was_moved_keeps_its_curves)};
   return cmocka_run_group_tests(tests, begin, end);
 }
