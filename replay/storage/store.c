@@ -389,6 +389,9 @@ mz_status mz_store_verify(mz_store *store) {
     unlock(store);
     MZ_TRY(status);
     if (!more) return MZ_OK;
-    if (!removed) MZ_TRY(verify_pack(store, path));
+    if (removed) continue;
+    status = verify_pack(store, path);
+    if (status != MZ_OK && mz_file_exists(path))
+      return status; /* otherwise the run that writes here has no use for it any more */
   }
 }

@@ -27,5 +27,6 @@ void mz_store_pin(mz_store *store, bool pinned);
 /* Removes packs that hold none of the given hashes; damaged ones only when all of these are in others; those of a newer program
  * never. A file that cannot be removed stays, with a warning. */
 void mz_store_collect(mz_store *store, const uint64_t *live, size_t count);
-/* Every pack, every segment; MZ_E_CHECKPOINT at the first damage, naming it. */
+/* Every pack, every segment; MZ_E_CHECKPOINT at the first damage, naming it. Packs that another process has removed since the store was
+ * opened hold nothing to verify. */
 mz_status mz_store_verify(mz_store *store);
