@@ -4,6 +4,7 @@
 #include "cli/print.h"
 #include "cli/training/session.h"
 #include "cli/signals.h"
+#include "muzero/knobs.h"
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -139,7 +140,7 @@ static bool stopping(void *context) {
 
 static void print_plan(const cJSON *plan) {
   const cJSON *knob;
-  cJSON_ArrayForEach(knob, plan) printf(" %s %.0f", knob->string, knob->valuedouble);
+  cJSON_ArrayForEach(knob, plan) printf(" %s %.0f", mz_knob_setting(knob->string), knob->valuedouble);
   printf("\n");
 }
 

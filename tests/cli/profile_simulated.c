@@ -27,6 +27,8 @@ static void test_every_figure_is_labelled(void **state) {
   assert_status(&p, 0);
   assert_int_equal(strncmp(p.out, label, strlen(label)), 0);
   assert_null(strstr(p.out, "kept in"));
+  assert_says(p.out, " replay.raw_bytes "); /* a knob by its setting's key */
+  assert_null(strstr(p.out, "replay_raw"));
   process_run(&p, "profile", "tictactoe", FEW, "--machine", "sim:cores=64,numa=2", "--json", NULL);
   assert_status(&p, 0);
   cJSON *first = lines_at(p.out, 0), *done = lines_at(p.out, -1);
