@@ -149,6 +149,34 @@ static int64_t rows_from(const mz_settings *settings, const mz_counters *counter
   return mz_batch_schedule_at(settings, counters->rounds / settings->train.phase_rounds);
 }
 
+static bool shapes_state(const mz_setting *row) {
+  return (strncmp(row->key, "network.", 8) == 0 && row->class_ == MZ_ALGORITHMIC) || strcmp(row->key, "num_games") == 0;
+}
+
+/* A whole checkpoint whose sections do not fit the new run is not damaged: names the settings that shape weights and games. */
+static mz_status explain_misfit(const mz_run *run, const mz_checkpoint *checkpoint, const char *from, mz_status status) {
+  char why[MZ_MESSAGE_MAX], list[MZ_MESSAGE_MAX / 2] = "", there[64], here[64]; /* numbers and words */
+  mz_settings theirs, own = run->settings;
+  mz_config old = mz_settings_config(&theirs, NULL), asked = mz_settings_config(&own, NULL);
+  const mz_env *env;
+  snprintf(why, sizeof why, "%s", mz_message());
+  const bool of_section = strstr(why, "section '") || strncmp(why, "games: ", 7) == 0;
+  if (status == MZ_E_CHECKPOINT && of_section && mz_checkpoint_verify(checkpoint) == MZ_OK &&
+      mz_config_stored(checkpoint, &old, &env) == MZ_OK) {
+    for (int i = 0; i < mz_config_row_count(&asked); i++) {
+      const size_t used = strlen(list);
+      if (!shapes_state(mz_config_row(&asked, i)) || mz_config_equal(&old, &asked, i)) continue;
+      mz_config_text(&old, i, there, sizeof there);
+      mz_config_text(&asked, i, here, sizeof here);
+      snprintf(list + used, sizeof list - used, "%s%s is %s there, not %s", used ? ", " : "", mz_config_row(&asked, i)->key,
+               there, here);
+    }
+  }
+  if (!list[0]) return mz_fail(status, "%s", why);
+  return mz_fail(MZ_E_CONFIG, "--from %s: weights and games in play are taken over as they are, and %s: leave it as it was", from,
+                 list);
+}
+
 /* A new run takes over what it can of the old one's state, and leaves nothing where that lies. */
 static mz_status take_over(mz_run *run, const char *from) {
   char path[MZ_DIR_MAX + 128], segments[MZ_DIR_MAX + 128];
@@ -164,6 +192,7 @@ static mz_status take_over(mz_run *run, const char *from) {
   if (status == MZ_OK) {
     status = mz_state_read(&run->state, &checkpoint, load_from_store, store);
     mz_store_close(store);
+    if (status != MZ_OK) status = explain_misfit(run, &checkpoint, from, status);
   }
   mz_checkpoint_close(&checkpoint);
   if (status == MZ_OK && run->state.guard) mz_guard_begin_run(run->state.guard);

@@ -226,6 +226,13 @@ static void test_from(void **state) {
   cJSON_Delete(done);
   process_shell(&p, "cat child/env.json");
   assert_says(p.out, "parent");
+  process_run(&p, "train", "tictactoe", "--from", "parent", "--run", "wide", "--set", "network.width=512", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "--from parent: weights and games in play are taken over as they are, and network.width is ");
+  assert_says(p.err, " there, not 512: leave it as it was");
+  process_run(&p, "train", "tictactoe", "--from", "parent", "--run", "wide", "--set", "num_games=3", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, " there, not 3: leave it as it was");
   process_run(&p, "train", "cartpole", "--from", "parent", "--run", "other", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "tictactoe");
