@@ -54,7 +54,7 @@ static cJSON *plan_json(const comparison *c) {
   for (int i = 0; i < o->run.set_count; i++) cJSON_AddItemToArray(sets, cJSON_CreateString(o->run.sets[i]));
   cJSON *arms = cJSON_AddArrayToObject(json, "arms");
   for (int i = 0; i < c->count - 1; i++) cJSON_AddItemToArray(arms, cJSON_CreateString(c->arms[i].name));
-  cJSON_AddNumberToObject(json, "first_seed", (double)o->run.seed);
+  mz_json_add_u64(json, "first_seed", o->run.seed);
   cJSON_AddNumberToObject(json, "threads", o->run.threads);
   if (o->run.device) cJSON_AddStringToObject(json, "device", o->run.device);
   cJSON *limit = cJSON_AddObjectToObject(json, "limit");

@@ -18,7 +18,7 @@ static void add_reason(cJSON *cell, const char *key, const char *why) {
 
 static cJSON *cells_json(uint64_t seed, const char *folder, const mz_arm *arms, int count, mz_party *parties) {
   cJSON *json = cJSON_CreateObject(), *array;
-  cJSON_AddNumberToObject(json, "seed", (double)seed);
+  mz_json_add_u64(json, "seed", seed);
   array = cJSON_AddArrayToObject(json, "cells");
   for (int i = 0; i < count; i++) {
     cJSON *cell = cJSON_CreateObject();
@@ -71,6 +71,10 @@ mz_status mz_seed_read(const char *dir, uint64_t seed, cJSON **out) {
   if (status == MZ_OK && has_crashed(*out)) {
     cJSON_Delete(*out);
     *out = NULL;
+  }
+  if (*out) { /* a number that was read is a double */
+    cJSON_DeleteItemFromObjectCaseSensitive(*out, "seed");
+    mz_json_add_u64(*out, "seed", seed);
   }
   return status;
 }

@@ -149,7 +149,6 @@ static mz_status ratio_of(const cJSON *summary, const char *a, const char *b, mz
   const size_t most = (size_t)cJSON_GetArraySize(blocks) + 1;
   double *x = NULL, *y = NULL;
   int *stratum = NULL, n = 0, seeds = 0;
-  double seed = NAN;
   mz_bootstrapped got;
   const mz_resampling how = {.resamples = RESAMPLES, .level = 0.95, .null = 1, .run = (int)ceil(cbrt(BLOCKS)), .seed = 1};
   mz_status status;
@@ -160,9 +159,7 @@ static mz_status ratio_of(const cJSON *summary, const char *a, const char *b, mz
     const cJSON *seconds = mz_json_item(block, "seconds");
     x[n] = mz_json_number_or_nan(seconds, a);
     y[n] = mz_json_number_or_nan(seconds, b);
-    const double its_seed = mz_json_number_or_nan(block, "seed"); /* a seed's blocks stand together */
-    seeds += its_seed != seed;
-    seed = its_seed;
+    seeds += mz_json_number_or_nan(block, "block") == 0; /* a seed's blocks stand together */
     stratum[n] = seeds;
     n += x[n] > 0 && y[n] > 0;
   }

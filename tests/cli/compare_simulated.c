@@ -54,6 +54,20 @@ static void test_a_seed_is_the_same_again(void **state) {
   process_free(&p);
 }
 
+/* Neither where it was played nor where its file is read again: doubles do not hold it. */
+static void test_a_large_seed_keeps_its_digits(void **state) {
+  (void)state;
+  process p = {0};
+  for (int again = 0; again < 2; again++) {
+    process_run(&p, "compare", "tictactoe", "--machine", "sim:cores=4", "--arms", "rule,default", "--seeds", "1", "--seed",
+                "9007199254740993", "--rounds", "4", "--run", "large", "--json", NULL);
+    assert_status(&p, 0);
+    assert_says(p.out, "\"first_seed\":9007199254740993,");
+    assert_says(p.out, "\"seeds\":[9007199254740993]");
+  }
+  process_free(&p);
+}
+
 static void test_a_scenario_on_a_simulated_machine(void **state) {
   (void)state;
   process p = {0};
@@ -116,8 +130,9 @@ static void test_folders_of_others_stay(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_figures_are_labelled), cmocka_unit_test(test_a_seed_is_the_same_again),
-                                     cmocka_unit_test(test_a_scenario_on_a_simulated_machine),
-                                     cmocka_unit_test(test_folders_of_others_stay), cmocka_unit_test(test_refusals)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_figures_are_labelled),          cmocka_unit_test(test_a_seed_is_the_same_again),
+      cmocka_unit_test(test_a_large_seed_keeps_its_digits), cmocka_unit_test(test_a_scenario_on_a_simulated_machine),
+      cmocka_unit_test(test_folders_of_others_stay),        cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
