@@ -60,6 +60,13 @@ static mz_status print_as_json(const mz_run_entry *entry, const mz_run_standing 
   return mz_print_json(object);
 }
 
+/* Columns on a terminal: a character of UTF-8 has one. */
+static int columns_of(const char *text) {
+  int columns = 0;
+  for (; *text; text++) columns += (*text & 0xc0) != 0x80;
+  return columns;
+}
+
 static void print_row(const mz_run_entry *entry, const mz_run_standing *run, int width) {
   char name[MZ_PRINTABLE_SIZE(MZ_RUN_PATH_MAX)], env[MZ_PRINTABLE_SIZE(sizeof run->env)],
       steps[MZ_TEXT_SIZE] = "-", rounds[MZ_TEXT_SIZE] = "-", score[MZ_TEXT_SIZE], wall[MZ_TEXT_SIZE], age[MZ_TEXT_SIZE],
@@ -68,9 +75,11 @@ static void print_row(const mz_run_entry *entry, const mz_run_standing *run, int
     snprintf(rounds, sizeof rounds, "%lld", (long long)run->counters.rounds);
     mz_text_count((double)run->counters.env_steps, steps);
   }
-  printf("  %-*s %-14s %8s %8s %8s %9s %9s%s\n", width, mz_text_printable(entry->path, name, sizeof name),
-         run->env[0] ? mz_text_printable(run->env, env, sizeof env) : "-", rounds, steps, mz_text_number(run->score, score),
-         mz_text_time(run->wall_s, wall), age_text(entry, age), run->locked ? "  in progress" : "");
+  mz_text_printable(entry->path, name, sizeof name);
+  width += (int)strlen(name) - columns_of(name); /* printf pads by bytes */
+  printf("  %-*s %-14s %8s %8s %8s %9s %9s%s\n", width, name, run->env[0] ? mz_text_printable(run->env, env, sizeof env) : "-",
+         rounds, steps, mz_text_number(run->score, score), mz_text_time(run->wall_s, wall), age_text(entry, age),
+         run->locked ? "  in progress" : "");
   if (run->damage[0]) printf("    damaged: %s\n", mz_text_shown(run->damage, damage));
 }
 
@@ -78,7 +87,7 @@ static void print_head(const mz_run_list *list, int *width) {
   *width = (int)strlen("run");
   for (int i = 0; i < list->count; i++) {
     char name[MZ_PRINTABLE_SIZE(MZ_RUN_PATH_MAX)];
-    const int length = (int)strlen(mz_text_printable(list->items[i].path, name, sizeof name));
+    const int length = columns_of(mz_text_printable(list->items[i].path, name, sizeof name));
     if (length > *width) *width = length;
   }
   printf("  %-*s %-14s %8s %8s %8s %9s %9s\n", *width, "run", "environment", "rounds", "moves", "score", "wall time", "age");

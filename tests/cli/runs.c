@@ -50,6 +50,18 @@ static void test_the_default_folder(void **state) {
   process_free(&p);
 }
 
+static void test_columns_are_of_characters(void **state) {
+  (void)state;
+  process p = {0};
+  train("u/a", "3");
+  train("u/ü", "4");
+  process_run(&p, "runs", "u", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "  u/a tictactoe ");
+  assert_says(p.out, "  u/ü tictactoe ");
+  process_free(&p);
+}
+
 static void test_the_newest_comes_first(void **state) {
   (void)state;
   process p = {0};
@@ -154,9 +166,8 @@ static void test_a_run_that_trains(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_default_folder),
-      cmocka_unit_test(test_the_newest_comes_first),
-      cmocka_unit_test(test_damage_is_shown),
+      cmocka_unit_test(test_the_default_folder),     cmocka_unit_test(test_columns_are_of_characters),
+      cmocka_unit_test(test_the_newest_comes_first), cmocka_unit_test(test_damage_is_shown),
       cmocka_unit_test(test_a_run_that_trains),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
