@@ -149,7 +149,7 @@ static int64_t rows_from(const mz_settings *settings, const mz_counters *counter
   return mz_batch_schedule_at(settings, counters->rounds / settings->train.phase_rounds);
 }
 
-static bool shapes_state(const mz_setting *row) {
+bool mz_run_shapes_state(const mz_setting *row) {
   return (strncmp(row->key, "network.", 8) == 0 && row->class_ == MZ_ALGORITHMIC) || strcmp(row->key, "num_games") == 0;
 }
 
@@ -165,7 +165,7 @@ static mz_status explain_misfit(const mz_run *run, const mz_checkpoint *checkpoi
       mz_config_stored(checkpoint, &old, &env) == MZ_OK) {
     for (int i = 0; i < mz_config_row_count(&asked); i++) {
       const size_t used = strlen(list);
-      if (!shapes_state(mz_config_row(&asked, i)) || mz_config_equal(&old, &asked, i)) continue;
+      if (!mz_run_shapes_state(mz_config_row(&asked, i)) || mz_config_equal(&old, &asked, i)) continue;
       mz_config_text(&old, i, there, sizeof there);
       mz_config_text(&asked, i, here, sizeof here);
       snprintf(list + used, sizeof list - used, "%s%s is %s there, not %s", used ? ", " : "", mz_config_row(&asked, i)->key,

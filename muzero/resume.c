@@ -24,8 +24,10 @@ static mz_status check_change(mz_settings *old, mz_settings *next, bool allow_nu
     mz_config_text(&b, i, is, sizeof is);
     return mz_fail(MZ_E_CONFIG, "%s: this run was made with %s, not %s; %s", row->key, was, is,
                    row->class_ == MZ_NUMERIC ? "a numeric setting may not change on resume without --allow-numeric"
-                                             : "an algorithmic setting may not change on resume (train --from starts a new run "
-                                               "with it changed)");
+                   : mz_run_shapes_state(row)
+                       ? "an algorithmic setting may not change on resume (train without --from starts a new run with it changed)"
+                       : "an algorithmic setting may not change on resume (train --from starts a new run "
+                         "with it changed)");
   }
   return MZ_OK;
 }

@@ -70,6 +70,8 @@ struct mz_run {
 mz_status mz_run_allocate(mz_run **out);
 /* Takes over the user's --set and --allocate. */
 mz_status mz_run_apply_sets(mz_config *config, const mz_run_options *options);
+/* Returns whether weights or games in play depend on the setting: those of a run with another value do not fit. */
+bool mz_run_shapes_state(const mz_setting *row);
 /* Makes state, allocator and workers by run->settings; nothing is written. */
 mz_status mz_run_start(mz_run *run, const mz_env *env, const mz_run_options *options, uint64_t seed);
 mz_status mz_run_open_saver(mz_run *run);

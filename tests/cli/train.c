@@ -202,6 +202,9 @@ static void test_resume_refuses_what_may_not_change(void **state) {
   assert_status(&p, 3);
   assert_says(p.err, "batch_size");
   assert_says(p.err, "an algorithmic setting may not change on resume");
+  process_run(&p, "resume", "fixed", "--set", "network.width=512", NULL); /* nor would its weights fit a run made from it */
+  assert_status(&p, 3);
+  assert_says(p.err, "(train without --from starts a new run with it changed)");
   process_run(&p, "resume", "fixed", "--until", "2", NULL);
   assert_status(&p, 2);
   assert_says(p.err, "1 at the most");
