@@ -162,6 +162,7 @@ static const fault faults[] = {
      .says = {"a move lost its worker 8 times", "a game of more than 4 moves and outcomes"}},
     {NULL, "spiel:walk(fault=raises),workers=1", .says = {"a move lost its worker 8 times", "ValueError: the walker is gone"}},
     {NULL, "spiel:walk(fault=dies),workers=1", .says = {"a move lost its worker 8 times", "exit status 9"}},
+    {NULL, .name = "spiel:walk(fault=name_dies)"},
     {NULL, .name = "spiel:walk(players=2)"},
     {NULL, .name = "spiel:walk(players=2,fault=pairs)"},
 };

@@ -78,17 +78,30 @@ class Spiel:
                 state.apply_action(legal[int(draws.next() * len(legal))])
         return alternates
 
+    def names_of_actions(self):
+        """None where an action has no name, or not one of its own. A child asks for them: some games, as chess, end their process when
+        they are asked for the name of an action that is illegal."""
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                state = self.game.new_initial_state()
+                names = [state.action_to_string(0, a) for a in range(self.actions)]
+                with os.fdopen(write_end, "w") as out:
+                    json.dump(names, out)
+            finally:
+                os._exit(0)
+        os.close(write_end)
+        with os.fdopen(read_end) as answer:
+            text = answer.read()
+        os.waitpid(child, 0)
+        names = json.loads(text) if text else None
+        return None if names is None or len(set(names)) < len(names) or names_are_too_long(names) else names
+
     def describe(self):
         game = self.game
         kind = game.get_type()
         low, high = float(game.min_utility()), float(game.max_utility())
-        names = None
-        try:
-            names = [game.new_initial_state().action_to_string(0, a) for a in range(self.actions)]
-            if len(set(names)) < len(names) or names_are_too_long(names):
-                names = None
-        except Exception:
-            names = None
         return {
             "title": f"{kind.long_name} of OpenSpiel",
             "rules": f"The game {self.id} of OpenSpiel.",
@@ -96,7 +109,7 @@ class Spiel:
             "obs_kind": "f32",
             "shape": self.shape,
             "actions": self.actions,
-            "names": names,
+            "names": self.names_of_actions(),
             "max_moves": 0,
             "players": self.players,
             "alternates": self.alternates,
