@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,15 @@ static mz_status copy_bytes(mz_memory_file *file, const char *name, const unsign
   return MZ_OK;
 }
 
+/* Linux has it from 5.3 on. */
+static int end_of(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+  return (void)pid, -1;
+#endif
+}
+
 static int move_up(int fd) {
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
   close_open(fd);
@@ -69,7 +79,7 @@ static int move_up(int fd) {
 mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_program *program, double timeout_s) {
   int ends[2] = {-1, -1};
   mz_memory_file file = {.fd = -1}, object = {.fd = -1};
-  *process = (mz_worker_process){.socket = -1, .timeout_s = timeout_s, .log = {.fd = -1}, .mailbox = {.fd = -1}};
+  *process = (mz_worker_process){.socket = -1, .end = -1, .timeout_s = timeout_s, .log = {.fd = -1}, .mailbox = {.fd = -1}};
   mz_status status;
   MZ_TRY_CLEANUP(copy_bytes(&file, "muzero-worker", program->bytes, program->size));
   if (program->object) MZ_TRY_CLEANUP(copy_bytes(&object, "muzero-object", program->object, program->object_size));
@@ -92,6 +102,7 @@ mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_pr
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: cannot be started: %s; install Python 3.9 or later, or name it by MUZERO_PYTHON",
                            python(), strerror(failed)));
   process->pid = pid;
+  process->end = end_of(pid);
   process->socket = ends[0];
   ends[0] = -1;
 cleanup:
@@ -125,13 +136,14 @@ mz_status mz_worker_process_share(mz_worker_process *process, size_t bytes, cons
   return MZ_OK;
 }
 
-/* Signals that come meanwhile do not lengthen the wait. */
+/* A process that has ended is waited for no longer, though what it has started may hold its end of the socket. Signals that come
+ * meanwhile do not lengthen the wait. */
 static bool comes_in_time(const mz_worker_process *process) {
-  struct pollfd wait = {.fd = process->socket, .events = POLLIN};
+  struct pollfd wait[] = {{.fd = process->socket, .events = POLLIN}, {.fd = process->end, .events = POLLIN}};
   const uint64_t until_ns = mz_clock_ns() + (uint64_t)(process->timeout_s * 1e9);
   for (;;) {
     const uint64_t now_ns = mz_clock_ns();
-    const int found = poll(&wait, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
+    const int found = poll(wait, 2, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
     if (found != -1 || errno != EINTR) return found != 0;
   }
 }
@@ -140,7 +152,7 @@ mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, cha
   ssize_t got;
   out[0] = '\0';
   if (!comes_in_time(process)) return MZ_WORKER_SILENT;
-  do got = recv(process->socket, out, size - 1, 0);
+  do got = recv(process->socket, out, size - 1, MSG_DONTWAIT);
   while (got < 0 && errno == EINTR);
   out[got > 0 ? got : 0] = '\0';
   return got > 0 ? MZ_WORKER_ANSWERED : MZ_WORKER_DIED;
@@ -159,6 +171,7 @@ double mz_worker_process_end(mz_worker_process *process, char *how, size_t size)
   if (WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));
   if (!WIFSIGNALED(state)) snprintf(how, size, "exit status %d", WEXITSTATUS(state));
   close_open(process->socket);
+  close_open(process->end);
   mz_memory_file_free(&process->log);
   mz_memory_file_free(&process->mailbox);
   process->pid = 0;

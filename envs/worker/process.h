@@ -18,6 +18,7 @@ extern const mz_worker_program mz_worker_python; /* the script, compiled in (emb
 typedef struct mz_worker_process {
   pid_t pid; /* 0: none */
   int socket;
+  int end;                /* becomes readable when the process ends; −1 where the system has none */
   double timeout_s;       /* of a wait for an answer */
   mz_memory_file log;     /* its stdout and stderr */
   mz_memory_file mailbox; /* fd −1 until mz_worker_process_share */

@@ -192,7 +192,7 @@ mz_status mz_env_workers_create(mz_env_workers **out, const mz_env_workers_setup
   mz_core_allowed(&w->cores); /* where the system does not say, none stands there, and processes run anywhere */
   for (int i = 0; i < MZ_WORKERS_MAX; i++) {
     init_lock(&w->items[i].lock);
-    w->items[i].process = (mz_worker_process){.socket = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
+    w->items[i].process = (mz_worker_process){.socket = -1, .end = -1, .log = {.fd = -1}, .mailbox = {.fd = -1}};
   }
   const mz_status status = start_first(w);
   if (status != MZ_OK) {

@@ -274,6 +274,7 @@ typedef struct lost_row {
 
 static const lost_row lost_rows[] = {
     {"step_dies,count=%s,last=0", 1, 2, {"is lost in a move: exit status 9"}},
+    {"step_dies_with_a_child,timeout=10,count=%s,last=0", 1, 2, {"is lost in a move: exit status 9"}},
     {"step_dies,count=%s,first=6,last=8", 3, 6, {"(3 lost so far; before this one 4 games were truncated)"}},
     {"step_raises,count=%s,last=1", 2, 4, {"is lost in a move: exit status 1", "ValueError: the cart is gone"}},
     {"step_sleeps,timeout=10,count=%s,last=0", 1, 2, {"no answer in 10 s (timeout=10; a larger one waits longer)"}},

@@ -121,6 +121,13 @@ def sleep_with_a_child():
     time.sleep(1000)
 
 
+def die_with_a_child():
+    """The child outlives it, and has what it had open."""
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(9)
+
+
 class Odd(Env):
     """Three numbers between -1 and 1, ten moves, and a fault."""
 
@@ -132,6 +139,7 @@ class Odd(Env):
         "reset_dies": ("reset", lambda: os._exit(8)),
         "reset_raises": ("reset", raise_it),
         "step_dies": ("step", lambda: os._exit(9)),
+        "step_dies_with_a_child": ("step", die_with_a_child),
         "step_killed": ("step", lambda: os.kill(os.getpid(), signal.SIGKILL)),
         "step_raises": ("step", raise_it),
         "step_sleeps": ("step", lambda: time.sleep(1000)),
