@@ -38,6 +38,7 @@ ANSWER = struct.Struct("=fBBBBiiiB")  # reward, terminated, truncated, refused, 
 ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
 ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX, RULES_MAX = 1024, 40000, 256, 600
+ERROR_MAX = 2000  # characters; escaped, they fit a message
 REWARD_MAX = 3.4028234e38  # as the program keeps them
 # Options that are not the environment's.
 OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()

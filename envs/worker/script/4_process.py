@@ -36,7 +36,7 @@ def open_game(control):
         game = (Gym if start["kind"] == "gym" else Spiel)(start)
         description = game.describe()
     except Refused as error:
-        say(control, {"version": VERSION, "error": str(error)})
+        say(control, {"version": VERSION, "error": str(error)[:ERROR_MAX]})
         sys.exit(0)
     say(control, dict(description, version=VERSION))
     return game

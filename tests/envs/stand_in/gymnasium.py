@@ -121,6 +121,10 @@ def sleep_with_a_child():
     time.sleep(1000)
 
 
+def raise_at_length():
+    raise ValueError("gone " * 100000)
+
+
 def die_with_a_child():
     """The child outlives it, and has what it had open."""
     if os.fork() == 0:
@@ -136,6 +140,7 @@ class Odd(Env):
         "make_dies": ("make", lambda: os._exit(7)),
         "make_sleeps": ("make", lambda: time.sleep(1000)),
         "make_raises": ("make", raise_it),
+        "make_raises_at_length": ("make", raise_at_length),
         "reset_dies": ("reset", lambda: os._exit(8)),
         "reset_raises": ("reset", raise_it),
         "step_dies": ("step", lambda: os._exit(9)),
