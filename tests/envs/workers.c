@@ -96,6 +96,7 @@ static const fault faults[] = {
     {NULL, "gym:Odd-v0,worker=2", .says = {"cannot be made: TypeError", "worker", "did you mean workers=2?"}},
     {NULL, ODD "make_raises", .says = {"cannot be made: ValueError: the cart is gone"}},
     {NULL, ODD "make_raises_at_length", .says = {"cannot be made: ValueError: gone gone"}},
+    {NULL, .name = ODD "make_spawns"},
     {NULL, "gym:Odd-v0,import=no_such_module", .says = {"cannot import no_such_module: No module named"}},
     {NULL, "gym:Odd-v0,wrap=no_such_module:Wrapper", .says = {"wrap=no_such_module:Wrapper: No module named"}},
     {NULL, "gym:Odd-v0,wrap=gymnasium:Missing",

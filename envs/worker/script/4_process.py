@@ -72,6 +72,9 @@ def main():
         return
 
 
+# A descriptor's path. Processes that multiprocessing starts by spawn or forkserver would look there for the main module.
+globals().pop("__file__", None)
+
 try:
     main()
 except (BrokenPipeError, ConnectionResetError):

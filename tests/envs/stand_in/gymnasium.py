@@ -2,6 +2,7 @@
 faults to choose from (`gym:Odd-v0,fault=NAME`). With `count=FILE`, whose bytes count the times, what a fault does is done from the
 `first` to the `last` time only, counted from 0."""
 import math
+import multiprocessing
 import os
 import random
 import signal
@@ -125,6 +126,14 @@ def raise_at_length():
     raise ValueError("gone " * 100000)
 
 
+def spawn():
+    child = multiprocessing.get_context("spawn").Process(target=time.time)
+    child.start()
+    child.join()
+    if child.exitcode != 0:
+        raise ValueError(f"the child ended with {child.exitcode}")
+
+
 def die_with_a_child():
     """The child outlives it, and has what it had open."""
     if os.fork() == 0:
@@ -141,6 +150,7 @@ class Odd(Env):
         "make_sleeps": ("make", lambda: time.sleep(1000)),
         "make_raises": ("make", raise_it),
         "make_raises_at_length": ("make", raise_at_length),
+        "make_spawns": ("make", spawn),
         "reset_dies": ("reset", lambda: os._exit(8)),
         "reset_raises": ("reset", raise_it),
         "step_dies": ("step", lambda: os._exit(9)),
