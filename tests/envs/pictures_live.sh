@@ -44,6 +44,13 @@ space = gymnasium.spaces.Box(0, 255, (2, 2, 3), numpy.uint8)
 stacked = Pictures(space, {"grey": True, "frames": 3})
 shown = [numpy.full((2, 2, 3), k, numpy.uint8) for k in (10, 20, 30, 40)]
 seen = [numpy.frombuffer(stacked.observe(0, x, i == 0), numpy.uint8).reshape(2, 2, 3)[0, 1].tolist() for i, x in enumerate(shown)]
+for given, is_grey in ((1, True), (False, False), ("off", None)):
+    try:
+        assert Pictures(space, {"grey": given}).shape == [2, 2, 1 if is_grey else 3]
+    except Refused as error:
+        assert is_grey is None and "grey=off: takes 1 or 0" in str(error)
+    else:
+        assert is_grey is not None, given
 assert seen == [[10, 10, 10], [10, 10, 20], [10, 20, 30], [20, 30, 40]], seen
 same = numpy.zeros((2, 2, 1), numpy.uint8) # of an environment that draws into one picture
 stacked = Pictures(gymnasium.spaces.Box(0, 255, same.shape, numpy.uint8), {"frames": 2})

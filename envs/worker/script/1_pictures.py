@@ -17,7 +17,9 @@ class Pictures:
             key = next(iter(given))
             raise Refused(f"{key}={given[key]}: observations {space} are no pictures; takes Box of uint8, height × width (× channels)")
         height, width, channels = shape + (1,) * (3 - len(shape))
-        self.grey = bool(given.get("grey", False))
+        self.grey = given.get("grey", False)
+        if self.grey not in (0, 1):
+            raise Refused(f"grey={given['grey']}: takes 1 or 0")
         if self.grey and channels not in (1, 3):
             raise Refused(f"grey={given['grey']}: pictures of {channels} channels; takes 1 or 3")
         self.frames = self.whole(given, "frames", 1, self.FRAMES_MAX)
@@ -40,7 +42,7 @@ class Pictures:
         return value
 
     def text(self):
-        parts = ["grey"] * self.grey + [f"{self.shape[0]} × {self.shape[1]}"] + [f"the last {self.frames}"] * (self.frames > 1)
+        parts = ["grey"] * int(self.grey) + [f"{self.shape[0]} × {self.shape[1]}"] + [f"the last {self.frames}"] * (self.frames > 1)
         return "; " + ", ".join(parts)
 
     def shares(self, length, size):
