@@ -108,7 +108,7 @@ static __device__ float4 collect(const mz_action_map &map, int action, int table
 static __global__ void table_gradient(use_list uses, float *gradient, mz_action_map map, int rows, int stride, int channels,
                                       bool add) {
   __shared__ float4 sums[MZ_CUDA_COLUMN_THREADS];
-  const int channel = (int)blockIdx.x * MZ_CUDA_SLICE + mz_cuda_column_quad() * MZ_QUAD, table_row = (int)blockIdx.y;
+  const int channel = (int)blockIdx.y * MZ_CUDA_SLICE + mz_cuda_column_quad() * MZ_QUAD, table_row = (int)blockIdx.x;
   float4 sum = mz_quad_of(0.0f);
   for (size_t u = 0; u < uses.count; u++) {
     for (int r = mz_cuda_column_row(); r < rows; r += MZ_CUDA_COLUMN_ROWS) {
@@ -124,7 +124,8 @@ static __global__ void table_gradient(use_list uses, float *gradient, mz_action_
 mz_status mz_cuda_action_map_backward(mz_tape *tape, mz_node *node, int rows) {
   if (!node->first_use) return MZ_OK;
   const mz_param *table = &tape->params->items[node->weight];
-  const dim3 blocks((unsigned)(table->stride / MZ_CUDA_SLICE), (unsigned)table->rows);
+  /* Rows first: a grid has at most 65,535 blocks the other way, and a game up to 65,536 actions. */
+  const dim3 blocks((unsigned)table->rows, (unsigned)(table->stride / MZ_CUDA_SLICE));
   for (int from = 0; from < node->use_count; from += USES) {
     use_list uses = {};
     for (int u = from; u < node->use_count && uses.count < USES; u++, uses.count++) {
