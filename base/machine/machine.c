@@ -5,6 +5,7 @@
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -107,6 +108,14 @@ static bool find_field(const char *text, const char *field, char *out, size_t si
   if (value == NULL) return false;
   value += 1 + strspn(value + 1, " ");
   return snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value) > 0;
+}
+
+int mz_machine_child_end(pid_t child) {
+#ifdef SYS_pidfd_open
+  return (int)syscall(SYS_pidfd_open, child, 0);
+#else
+  return (void)child, -1;
+#endif
 }
 
 #if defined(__x86_64__)

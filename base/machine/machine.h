@@ -20,6 +20,9 @@ uint64_t mz_machine_rss(void); /* resident set of this process now */
 uint64_t mz_machine_rss_peak(void);
 /* Memory of another process that is its own alone: without pages of files, and without what it shares. 0 when there is no telling. */
 uint64_t mz_machine_anonymous_bytes(pid_t process);
+/* Returns a descriptor, the caller's, that becomes readable when a child of this process ends; −1 where the system has none (Linux
+ * before 5.3). */
+int mz_machine_child_end(pid_t child);
 /* Writes a text that tells this kind of machine from others: "AMD EPYC (family 25, model 17), 2 processors". Virtual machines
  * often hide the name, hence the numbers. Cut to `size`. */
 void mz_machine_model(char *out, size_t size);

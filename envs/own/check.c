@@ -1,13 +1,14 @@
 #include "envs/own/check.h"
 #include "base/file/memory_file.h"
+#include "base/machine/machine.h"
 #include "envs/own/check_games.h"
 #include "envs/own/shared_object.h"
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,13 +47,14 @@ __attribute__((noreturn)) static void run(mz_check_report *r, uint64_t seed, pid
 
 /* ---- in the program ---- */
 
-/* Waits for the process's end. Returns whether it was ended because no call has returned within the time limit. */
-static bool watch(const mz_check_report *r, pid_t pid, int socket) {
-  char byte;
+/* Waits for the process's end, of which `end` tells, or, where the system has no such descriptor, `socket`, which what the process has
+ * started may hold. Returns whether it was ended because no call has returned within the time limit. */
+static bool watch(const mz_check_report *r, pid_t pid, int socket, int end) {
+  struct pollfd ends[] = {{.fd = end >= 0 ? end : socket, .events = POLLIN}};
   for (uint64_t calls = 0;;) {
-    const ssize_t got = recv(socket, &byte, 1, 0); /* nothing ever comes but the end */
-    if (got < 0 && errno == EINTR) continue;
-    if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return false;
+    const int found = poll(ends, 1, (int)(1000 * r->name.isolation.timeout_s));
+    if (found < 0 && errno == EINTR) continue;
+    if (found != 0) return false;
     const uint64_t now = mz_watch_calls(&r->memory.watch);
     if (now == calls && (!r->opened || mz_watch_found(&r->memory.watch)->calling != MZ_CALL_NONE)) return kill(pid, SIGKILL) == 0;
     calls = now;
@@ -81,23 +83,18 @@ static void find_end(mz_check_report *r, int state, bool is_silent) {
 }
 
 static mz_status check_in_process(mz_check_report *r, uint64_t seed) {
-  const double seconds = r->name.isolation.timeout_s;
-  const struct timeval limit = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
   const pid_t program = getpid();
   int ends[2], state = 0;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return mz_fail(MZ_E_MEMORY, "--check: no socket: %s", strerror(errno));
-  if (setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0) {
-    const mz_status status = mz_fail(MZ_E_MEMORY, "--check: no time limit of a socket: %s", strerror(errno));
-    for (int i = 0; i < 2; i++) close(ends[i]);
-    return status;
-  }
   fflush(NULL); /* or both would write it */
   const pid_t pid = fork();
   if (pid == 0) run(r, seed, program);
   close(ends[1]);
-  const bool is_silent = pid > 0 && watch(r, pid, ends[0]);
+  const int end = pid > 0 ? mz_machine_child_end(pid) : -1;
+  const bool is_silent = pid > 0 && watch(r, pid, ends[0], end);
   close(ends[0]);
+  if (end >= 0) close(end);
   if (pid < 0) return mz_fail(MZ_E_MEMORY, "--check: no process: %s", strerror(errno));
   while (waitpid(pid, &state, 0) < 0 && errno == EINTR) continue;
   if (!r->done) find_end(r, state, is_silent);

@@ -1,5 +1,6 @@
 #include "envs/worker/process.h"
 #include "base/machine/clock.h"
+#include "base/machine/machine.h"
 #include "envs/worker/mailbox.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,15 +61,6 @@ static mz_status copy_bytes(mz_memory_file *file, const char *name, const unsign
   return MZ_OK;
 }
 
-/* Linux has it from 5.3 on. */
-static int end_of(pid_t pid) {
-#ifdef SYS_pidfd_open
-  return (int)syscall(SYS_pidfd_open, pid, 0);
-#else
-  return (void)pid, -1;
-#endif
-}
-
 static int move_up(int fd) {
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
   close_open(fd);
@@ -102,7 +93,7 @@ mz_status mz_worker_process_start(mz_worker_process *process, const mz_worker_pr
     MZ_TRY_CLEANUP(mz_fail(MZ_E_CONFIG, "%s: cannot be started: %s; install Python 3.9 or later, or name it by MUZERO_PYTHON",
                            python(), strerror(failed)));
   process->pid = pid;
-  process->end = end_of(pid);
+  process->end = mz_machine_child_end(pid);
   process->socket = ends[0];
   ends[0] = -1;
 cleanup:
