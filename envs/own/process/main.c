@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,17 +27,23 @@ static const char OBJECT[] = "/proc/self/fd/5";
 
 /* ---- beginning ---- */
 
+/* Ends this process with what the object has started. */
+__attribute__((noreturn)) static void end(void) {
+  if (getpgrp() == getpid()) kill(0, SIGKILL);
+  _exit(0);
+}
+
 /* An endless loop of the object's does not see that the program has ended. */
 static void *watch_program(void *context) {
   struct pollfd program = {.fd = SOCKET_FD};
   while (!(program.revents & (POLLHUP | POLLERR))) poll(&program, 1, -1);
   (void)context;
-  _exit(0);
+  end();
 }
 
 static void receive(char *out, size_t size) {
   const ssize_t got = recv(SOCKET_FD, out, size - 1, 0);
-  if (got <= 0) _exit(0);
+  if (got <= 0) end();
   out[got] = '\0';
 }
 
@@ -85,7 +92,7 @@ static void put_text(message *m, const char *key, const char *text) {
 }
 
 static void say(const char *text) {
-  if (send(SOCKET_FD, text, strlen(text), MSG_NOSIGNAL) < 0) _exit(0);
+  if (send(SOCKET_FD, text, strlen(text), MSG_NOSIGNAL) < 0) end();
 }
 
 static const muzero_env_abi *open_object(message *m) {
@@ -161,7 +168,7 @@ static mz_mailbox_head *take_mailbox(void) {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
   struct stat about;
   int fd;
-  if (recvmsg(SOCKET_FD, &packet, 0) <= 0 || !CMSG_FIRSTHDR(&packet)) _exit(0);
+  if (recvmsg(SOCKET_FD, &packet, 0) <= 0 || !CMSG_FIRSTHDR(&packet)) end();
   memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&packet)), sizeof fd);
   if (fstat(fd, &about) != 0) _exit(1);
   mz_mailbox_head *head = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -1,14 +1,19 @@
 # ---- the process ----
 
 
+def end():
+    """Ends this process with what it has started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
 def end_with_the_program(control):
     """Ends this process with the other end of the socket, also in the middle of a step."""
     poll = select.poll()
     poll.register(control, select.POLLRDHUP)
     poll.poll()
-    if os.getpgrp() == os.getpid():  # with what it has started
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
+    end()
 
 
 def say(control, message):
@@ -83,4 +88,4 @@ except Exception:
     traceback.print_exc()
     sys.stderr.flush()
     os._exit(1)
-os._exit(0)
+end()

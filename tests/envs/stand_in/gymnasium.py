@@ -122,6 +122,13 @@ def sleep_with_a_child():
     time.sleep(1000)
 
 
+def start_a_child():
+    """It tells the descriptor SLEEPERS who it is before it sleeps."""
+    if os.fork() == 0:
+        os.write(int(os.environ["SLEEPERS"]), struct.pack("i", os.getpid()))
+        time.sleep(1000)
+
+
 def raise_at_length():
     raise ValueError("gone " * 100000)
 
@@ -150,6 +157,7 @@ class Odd(Env):
         "make_sleeps": ("make", lambda: time.sleep(1000)),
         "make_raises": ("make", raise_it),
         "make_raises_at_length": ("make", raise_at_length),
+        "make_starts_a_child": ("make", start_a_child),
         "make_spawns": ("make", spawn),
         "reset_dies": ("reset", lambda: os._exit(8)),
         "reset_raises": ("reset", raise_it),
