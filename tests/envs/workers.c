@@ -110,6 +110,7 @@ static const fault faults[] = {
     {NULL, ODD "tuple_actions", .says = {"actions Tuple([Discrete(2)]) are not supported; takes Discrete"}},
     {NULL, ODD "no_actions", .says = {"the worker says actions 0"}},
     {NULL, ODD "sequence", .says = {"observations Sequence() are not supported", "takes Box"}},
+    {NULL, ODD "own_space", .says = {"observations Own() are not supported (Gymnasium does not flatten them); takes Box"}},
     {NULL, .name = ODD "tuple"},
     /* observations and rewards */
     {NULL, ODD "nan", .says = {"entry 1 of an observation is nan, which is not finite"}},

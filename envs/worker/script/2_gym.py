@@ -52,8 +52,9 @@ def observer_of(space, spaces):
         if not space.is_np_flattenable:
             raise ValueError("its size varies")
     except (ValueError, NotImplementedError, AttributeError) as error:
+        why = str(error) or "Gymnasium does not flatten them"
         raise Refused(
-            f"observations {space} are not supported ({error}); takes Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple of them"
+            f"observations {space} are not supported ({why}); takes Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple of them"
         ) from error
     return "f32", [1, 1, size], lambda x: floats_of(spaces.flatten(space, x))
 

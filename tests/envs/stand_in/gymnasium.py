@@ -56,8 +56,16 @@ class spaces:
         def __repr__(self):
             return "Sequence()"
 
+    class Own:
+        is_np_flattenable = True
+
+        def __repr__(self):
+            return "Own()"
+
     @staticmethod
     def flatdim(space):
+        if isinstance(space, spaces.Own):
+            raise NotImplementedError
         if isinstance(space, spaces.Tuple):
             return sum(math.prod(part.shape) for part in space.parts)
         raise ValueError(f"{space} cannot be flattened")
@@ -176,7 +184,11 @@ class Odd(Env):
         "missing": None,
     }
     REWARDS = {"reward_nan": math.nan, "reward_infinite": -math.inf, "reward_none": None, "reward_huge": 1e300}
-    SPACES = {"sequence": spaces.Sequence(), "tuple": spaces.Tuple([spaces.Box(-1, 1, (1,)), spaces.Box(-1, 1, (2,))])}
+    SPACES = {
+        "own_space": spaces.Own(),
+        "sequence": spaces.Sequence(),
+        "tuple": spaces.Tuple([spaces.Box(-1, 1, (1,)), spaces.Box(-1, 1, (2,))]),
+    }
     ACTIONS = {
         "continuous": spaces.Box(-1, 1, (2,)),
         "tuple_actions": spaces.Tuple([spaces.Discrete(2)]),
