@@ -81,7 +81,7 @@ static void run(chain *c, double temperature, int until) {
   mz_search_result *r = c->looks->result;
   const int moves = MOVES_A_TEMPERATURE * c->looks->space.axes;
   const double temperatures = fmax(1, (double)(until - r->evaluated) / moves), cold = COLD * temperature;
-  const double cooling = fmin(COOLING, pow(COLD, 1 / temperatures));
+  const double cooling = fmin(COOLING, pow(COLD, 1 / temperatures)), first = temperature;
   for (int stale = 0; temperature > cold && r->evaluated < until && stale < STALE_MOVES; temperature *= cooling) {
     const int before = r->evaluated;
     int accepted = 0;
@@ -95,6 +95,8 @@ static void run(chain *c, double temperature, int until) {
       accepted++;
     }
     stale = r->evaluated == before ? stale + 1 : 0;
+    r->temperature = first;
+    r->cooled = temperature;
     trace(c, temperature, (double)accepted / moves);
   }
 }
@@ -164,7 +166,6 @@ void mz_search_anneal(const mz_search_options *options, mz_search_result *out) {
     chain c = {.looks = &looks, .rng = mz_stream_search(options->seed, MZ_SEARCH_CHAIN, i)};
     if (!place(&looks, &c, i)) break;
     const double temperature = first_temperature(&c);
-    if (i == 0) out->temperature = temperature;
     out->starts++;
     run(&c, temperature, (int)(CHAINS_SHARE * looks.budget * (i + 1) / CHAINS));
   }

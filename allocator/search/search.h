@@ -35,8 +35,8 @@ typedef struct mz_search_result {
   int64_t plans; /* in the space */
   int evaluated; /* different plans */
   int64_t proposals;
-  int starts;         /* of chains */
-  double temperature; /* the first */
+  int starts;                 /* of chains */
+  double temperature, cooled; /* of the last chain that cooled: its first; its last. 0: none did */
   mz_search_end end;
   mz_search_step trace[MZ_SEARCH_TRACE_MAX];
   int trace_count;

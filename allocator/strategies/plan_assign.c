@@ -4,9 +4,7 @@
 #include <string.h>
 
 /* T/T₀ where the search ended; 0 where it looked at all plans. */
-static double last_temperature(const mz_search_result *r) {
-  return r->trace_count > 0 && r->temperature > 0 ? r->trace[r->trace_count - 1].temperature / r->temperature : 0;
-}
+static double last_temperature(const mz_search_result *r) { return r->temperature > 0 ? r->cooled / r->temperature : 0; }
 
 static void read_used(const mz_pipeline *p, const mz_plan *plan, double used[MZ_RESOURCES]) {
   used[MZ_RESOURCE_CPU] = mz_plan_cores(p, plan);

@@ -248,6 +248,23 @@ static void test_the_trace_cools_and_its_best_never_rises(void **state) {
   assert_true(r.trace[0].accepted > 0.5 && r.trace[r.trace_count - 1].accepted < r.trace[0].accepted);
 }
 
+/* Chains begin at temperatures of their own: what is left is a share of that from which it cooled. */
+static void test_what_is_left_of_the_temperature_is_a_share(void **state) {
+  (void)state;
+  int searched = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    stand s;
+    static mz_search_result r;
+    stand_init(&s, seed, 16);
+    const mz_search_options o = options_of(&s, seed);
+    mz_search_anneal(&o, &r);
+    assert_true(r.cooled >= 0 && r.cooled <= r.temperature);
+    assert_int_equal(r.cooled > 0, r.trace_count > 0);
+    searched += r.trace_count > 0;
+  }
+  assert_true(searched >= 30);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_within_two_percent_of_the_best_of_all_plans),
@@ -257,6 +274,7 @@ int main(void) {
       cmocka_unit_test(test_a_start_that_may_not_be_is_left),
       cmocka_unit_test(test_a_small_space_is_looked_at_whole),
       cmocka_unit_test(test_the_trace_cools_and_its_best_never_rises),
+      cmocka_unit_test(test_what_is_left_of_the_temperature_is_a_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

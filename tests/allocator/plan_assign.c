@@ -107,9 +107,7 @@ static void the_temperature_leaves_room(void **state) {
   for (int warm = 0; warm < 2; warm++) {
     mz_search_result found = found_of(&b, &idle, 1);
     found.temperature = 0.2;
-    found.trace_count = 2;
-    found.trace[0].temperature = 0.2;
-    found.trace[1].temperature = warm ? 0.2 : 0;
+    found.cooled = warm ? 0.2 : 0;
     mz_plan_assign(&b.situation, &found, assigned);
     cores[warm] = assigned[0].clamps[MZ_RESOURCE_CPU].wanted;
   }
