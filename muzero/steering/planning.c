@@ -44,6 +44,12 @@ static mz_status begin(subject *it, int threads, const mz_sim_machine *machine, 
   return mz_outset_on_devices(&it->outset, &it->settings, &it->memory, &options);
 }
 
+/* As an allocator is asked that begins with the plan. */
+static mz_status check(const subject *it, const mz_bounds *bounds, const mz_plan *plan) {
+  return mz_allocator_check(&(mz_allocator_options){
+      .pipeline = &it->outset.pipeline, .settings = &it->settings.allocation, .bounds = *bounds, .start = *plan});
+}
+
 static mz_status time_stages(subject *it, uint64_t seed, bool here) {
   if (it->timed) {
     mz_pipeline_take_probes(&it->outset.pipeline, it->timed);
@@ -106,7 +112,8 @@ static void search(const subject *it, mz_planning *out) {
   out->of_start = out->of_best = mz_outlook_of(&situation, &out->start);
   out->best = out->start;
   mz_plan_search(&situation, &out->found);
-  const int chosen = mz_plan_search_choose(&situation, &out->found, out->of_start.cost);
+  const bool may_be = mz_plan_refused(&out->pipeline, &out->bounds, &out->start) == NULL;
+  const int chosen = mz_plan_search_choose(&situation, &out->found, may_be ? out->of_start.cost : INFINITY);
   if (chosen < 0) return;
   out->best = out->found.kept[chosen].plan;
   out->of_best = mz_outlook_of(&situation, &out->best);
@@ -129,6 +136,7 @@ static mz_status plan(subject *it, const mz_run_options *run, const mz_sim_machi
   if (!machine) MZ_TRY(mz_device_choose(&it->choice, run->device, &it->settings, &it->env->spec, NULL));
   MZ_TRY(find_bounds(it, run->threads, machine, &out->bounds));
   MZ_TRY(begin(it, run->threads, machine, &out->bounds));
+  MZ_TRY(check(it, &out->bounds, &it->outset.plan));
   MZ_TRY(probe(it, run->seed, machine));
   if (!machine) MZ_TRY(read_history(it, run, out->bounds.cpu_max));
   return plan_with(it, out);
@@ -173,6 +181,7 @@ mz_status mz_planning_make_timed(mz_planning **out, const mz_env *env, const mz_
   MZ_TRY_CLEANUP(begin(it, threads, machine, &made->bounds));
   MZ_TRY_CLEANUP(probe(it, 0, machine));
   MZ_TRY_CLEANUP(plan_with(it, made));
+  MZ_TRY_CLEANUP(check(it, &made->bounds, &made->best));
   *out = made;
   made = NULL;
 cleanup:

@@ -20,6 +20,7 @@ typedef struct mz_planning {
  * well under a second for small networks. Free with free(). MZ_E_CONFIG as a run that begins. */
 mz_status mz_planning_make(mz_planning **out, const mz_run_options *run, const mz_sim_machine *machine);
 /* The same for settings as they are, on a simulated machine for which the stages were timed before (muzero/compare/simulated.h): nothing is
- * timed, and it takes milliseconds. threads: budget; 0: the cores granted. */
+ * timed, and it takes milliseconds. threads: budget; 0: the cores granted. `start` may break limits, which `best` keeps; MZ_E_CONFIG:
+ * no plan does. */
 mz_status mz_planning_make_timed(mz_planning **out, const mz_env *env, const mz_settings *settings, const mz_sim_machine *machine,
                                  int threads, const mz_pipeline *timed);

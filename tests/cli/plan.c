@@ -78,12 +78,23 @@ static void test_what_it_refuses(void **state) {
   assert_refused(refusals, sizeof refusals / sizeof *refusals);
 }
 
+static void test_a_start_plan_that_no_run_begins_with_is_refused(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "plan", "tictactoe", TINY, "--machine", "sim:cores=8", "--set", "allocate.start=plain", "--set",
+              "limits.cpu_min=6", NULL);
+  assert_status(&p, 3);
+  assert_non_null(strstr(p.err, "limits.cpu_min: the start plan keeps 3 cores busy, 3 fewer than asked for"));
+  process_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_plan_has_its_keys),
       cmocka_unit_test(test_what_was_measured_counts),
       cmocka_unit_test(test_the_search_is_drawn),
       cmocka_unit_test(test_what_it_refuses),
+      cmocka_unit_test(test_a_start_plan_that_no_run_begins_with_is_refused),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
