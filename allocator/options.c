@@ -1,5 +1,6 @@
 /* Checks the start plan that an allocator is created with, and chooses the history's rows for it. */
 #include "allocator/allocator.h"
+#include "base/text.h"
 #include <string.h>
 
 enum { PLAN_TEXT = 128 };
@@ -37,10 +38,10 @@ mz_status mz_allocator_check(const mz_allocator_options *options) {
   mz_plan_text(options->pipeline, &options->start, NULL, text, sizeof text);
   const int cores = mz_plan_cores(options->pipeline, &options->start);
   if (strcmp(limit, "limits.cpu_max") == 0)
-    return mz_fail(MZ_E_CONFIG, "%s: the start plan keeps %d cores busy, %g more than allowed: %s", limit, cores,
-                   cores - options->bounds.cpu_max, text);
+    return mz_fail(MZ_E_CONFIG, "%s: the start plan keeps %d core%s busy, %g more than allowed: %s", limit, cores,
+                   mz_plural(cores), cores - options->bounds.cpu_max, text);
   if (strcmp(limit, "limits.cpu_min") == 0)
-    return mz_fail(MZ_E_CONFIG, "%s: the start plan keeps %d cores busy, %g fewer than asked for: %s", limit, cores,
-                   options->bounds.cpu_min - cores, text);
+    return mz_fail(MZ_E_CONFIG, "%s: the start plan keeps %d core%s busy, %g fewer than asked for: %s", limit, cores,
+                   mz_plural(cores), options->bounds.cpu_min - cores, text);
   return mz_fail(MZ_E_CONFIG, "%s: the start plan does not keep it: %s", limit, text);
 }

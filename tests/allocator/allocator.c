@@ -14,6 +14,13 @@ static void test_start_plans_outside_the_bounds_are_refused_by_how_much(void **s
   assert_null(a);
   assert_non_null(strstr(mz_message(), "limits.cpu_max: the start plan keeps 8 cores busy, 3 more than allowed: setters 2"));
   options.bounds.cpu_max = 8;
+  options.bounds.cpu_min = 8;
+  options.start = (mz_plan){.values = {1, 1, 1, 1, 1, 1}};
+  s.pipeline.devices[0].cores = 1;
+  assert_int_equal(mz_allocator_create(&a, &options), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "limits.cpu_min: the start plan keeps 1 core busy, 7 fewer than asked for: setters 1"));
+  s = shop_open("fixed", 0, 0);
+  options = shop_options(&s, &base);
   options.bounds.memory_max = 64 << 20;
   assert_int_equal(mz_allocator_create(&a, &options), MZ_E_CONFIG);
   assert_non_null(
