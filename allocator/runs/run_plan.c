@@ -44,11 +44,23 @@ static mz_status check_score(const mz_epoch_score *m, const mz_run_limits *l, co
   return MZ_OK;
 }
 
+static bool may_hold(const mz_run_limits *l, const mz_epoch_place *p) {
+  return p->cores >= l->cores_min && p->cores <= l->cores_max && p->gpus >= l->gpus_min && p->gpus <= l->gpus_max;
+}
+
 static mz_status check_time(const mz_epoch_time *m, const mz_run_limits *l, const char *fill) {
-  int within = 0;
+  int within = 0, below = 0;
   if (m->count == 0)
     return mz_fail(MZ_E_CONFIG, "cores: no run of steady plan and batches is known on this machine: %s measures some", fill);
-  for (int i = 0; i < m->count; i++) within += m->places[i].cores <= l->cores_max && m->places[i].gpus <= l->gpus_max;
+  for (int i = 0; i < m->count; i++) {
+    within += may_hold(l, &m->places[i]);
+    below += m->places[i].cores <= l->cores_max && m->places[i].gpus <= l->gpus_max;
+  }
+  if (within == 0 && below > 0)
+    return mz_fail(MZ_E_CONFIG,
+                   "cores, gpus: no run on %g cores and %g GPUs or more, within the limits, is known (limits.cpu_min, "
+                   "limits.gpu_min): lower them, or measure such runs by %s",
+                   l->cores_min, l->gpus_min, fill);
   if (within == 0)
     return mz_fail(MZ_E_CONFIG,
                    "cores: no run on %g cores or fewer is known (limits.cpu_max, --threads): %s --grid cores=%g measures it",
@@ -67,10 +79,6 @@ typedef struct search {
   mz_run_planning *out;
   double need_deadline, need_target, need_budget; /* best with the other limits kept; NAN: none */
 } search;
-
-static bool may_hold(const mz_run_limits *l, const mz_epoch_place *p) {
-  return p->cores <= l->cores_max && p->gpus <= l->gpus_max;
-}
 
 /* The first place with these resources that is nearest in its batch. */
 static const mz_epoch_place *knobs_for(const mz_epoch_time *m, const mz_epoch_place *like, double batch_size) {

@@ -8,13 +8,13 @@
 #include "allocator/runs/epoch_time.h"
 
 typedef struct mz_run_limits {
-  double deadline_s, target, budget; /* deadline, budget: INFINITY: none; target: the least score */
-  double price[MZ_COURSE_RESOURCES]; /* per core-hour, GPU-hour, GiB-hour */
-  double cores_max, gpus_max;        /* that may be held */
-  double moves;                      /* fresh moves of an epoch */
-  double batch_size;                 /* that the user set; 0: open */
-  int epochs;                        /* likewise */
-  double level;                      /* probability with which each interval holds a run's value, 0.9 */
+  double deadline_s, target, budget;               /* deadline, budget: INFINITY: none; target: the least score */
+  double price[MZ_COURSE_RESOURCES];               /* per core-hour, GPU-hour, GiB-hour */
+  double cores_min, cores_max, gpus_min, gpus_max; /* that are to be held, and may be */
+  double moves;                                    /* fresh moves of an epoch */
+  double batch_size;                               /* that the user set; 0: open */
+  int epochs;                                      /* likewise */
+  double level;                                    /* probability with which each interval holds a run's value, 0.9 */
 } mz_run_limits;
 
 typedef struct mz_run_plan {

@@ -136,6 +136,22 @@ static void test_cores_that_slow_a_run_down_are_cut(void **state) {
   made_free(curves, count);
 }
 
+static void test_no_plan_holds_less_than_the_limits_ask_for(void **state) {
+  (void)state;
+  mz_curve curves[CURVES];
+  const int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
+  mz_run_limits l = limits(INFINITY, 0.8);
+  mz_run_planning *p = plan_of(curves, count, &l);
+  assert_true(p->best.amounts[MZ_COURSE_CORES] == 1); /* the cheapest, where there is time */
+  mz_run_planning_free(p);
+  l.cores_min = 2;
+  p = plan_of(curves, count, &l);
+  assert_true(p->feasible && p->best.amounts[MZ_COURSE_CORES] == 2);
+  for (int i = 0; i < p->count; i++) assert_true(p->choices[i].amounts[MZ_COURSE_CORES] >= 2);
+  mz_run_planning_free(p);
+  made_free(curves, count);
+}
+
 static void expect_refusal(const mz_curve *curves, int count, const mz_run_limits *l, const char *says) {
   const mz_pipeline p = bakery();
   mz_run_planning *out;
@@ -160,6 +176,9 @@ static void test_too_little_is_refused_with_what_fills_it(void **state) {
   expect_refusal(curves, count, &odd, "--grid batch_size=96");
   few.cores_max = 0.5;
   expect_refusal(curves, count, &few, "limits.cpu_max");
+  few = l;
+  few.cores_min = few.cores_max = 3; /* 1, 2 and 4 were run */
+  expect_refusal(curves, count, &few, "no run on 3 cores and 0 GPUs or more, within the limits, is known (limits.cpu_min");
   mz_run_limits now = l;
   now.deadline_s = 0;
   expect_refusal(curves, count, &now, "deadline: 0 seconds");
@@ -235,6 +254,7 @@ int main(void) {
       cmocka_unit_test(test_the_cheapest_plan_is_taken),
       cmocka_unit_test(test_what_cannot_be_is_said_limit_by_limit),
       cmocka_unit_test(test_cores_that_slow_a_run_down_are_cut),
+      cmocka_unit_test(test_no_plan_holds_less_than_the_limits_ask_for),
       cmocka_unit_test(test_too_little_is_refused_with_what_fills_it),
       cmocka_unit_test(test_short_runs_change_nothing),
       cmocka_unit_test(test_one_seed_on_several_machines_is_one_curve),
