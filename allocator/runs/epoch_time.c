@@ -171,8 +171,8 @@ static void choose(const mz_curve *curves, int count, const mz_pipeline *pipelin
     used[i] = curves[i].timed && mz_curve_is_steady(&curves[i], pipeline);
     if (used[i] && length > longest) longest = length;
   }
-  const int least = (epochs < longest ? epochs : longest) / SHORT;
-  for (int i = 0; i < count; i++) used[i] = used[i] && mz_curve_length(&curves[i]) >= least;
+  const int asked = epochs < longest ? epochs : longest;
+  for (int i = 0; i < count; i++) used[i] = used[i] && (int64_t)SHORT * mz_curve_length(&curves[i]) >= asked;
 }
 
 mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int count, const mz_pipeline *pipeline, int epochs) {

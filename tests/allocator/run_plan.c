@@ -215,6 +215,25 @@ static void test_short_runs_change_nothing(void **state) {
   made_free(curves, count + SHORT);
 }
 
+/* A quarter of an odd number of epochs is no whole one. */
+static void test_a_run_of_less_than_a_quarter_tells_no_time(void **state) {
+  (void)state;
+  mz_curve curves[CURVES];
+  mz_epoch_time time;
+  const mz_pipeline pipeline = bakery();
+  made_world hasty = WORLD;
+  int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
+  hasty.epochs = 2;
+  curves[count++] = made_curve(&hasty, 3, 64, 900); /* of 7 epochs they are more than a quarter, of 9 less */
+  for (int epochs = 7; epochs <= 9; epochs += 2) {
+    int found = 0;
+    assert_int_equal(mz_epoch_time_fit(&time, curves, count, &pipeline, epochs), MZ_OK);
+    for (int i = 0; i < time.count; i++) found += time.places[i].cores == 3;
+    assert_int_equal(found, epochs == 7);
+  }
+  made_free(curves, count);
+}
+
 static void test_one_seed_on_several_machines_is_one_curve(void **state) {
   (void)state;
   mz_curve curves[CURVES];
@@ -257,6 +276,7 @@ int main(void) {
       cmocka_unit_test(test_no_plan_holds_less_than_the_limits_ask_for),
       cmocka_unit_test(test_too_little_is_refused_with_what_fills_it),
       cmocka_unit_test(test_short_runs_change_nothing),
+      cmocka_unit_test(test_a_run_of_less_than_a_quarter_tells_no_time),
       cmocka_unit_test(test_one_seed_on_several_machines_is_one_curve),
       cmocka_unit_test(test_scores_keep_the_order_and_a_lower_stretch),
   };
