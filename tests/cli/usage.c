@@ -148,6 +148,8 @@ static const struct {
     {{"profile", "cartpole", "--plans", "3", "--grid", "cpu_actor=1"}, 2, "--plans: not with --grid"},
     {{"envs", "cartpole", "--seed", "3"}, 2, "--seed: belongs to --trace or --check"},
     {{"plan", "cartpole", "--machine", "sim:cores=4", "--device=cpu"}, 2, "--device cpu: not with --machine"},
+    {{"profile", "cartpole", "--machine", "sim:gpus=1", "--device=cuda"}, 2, "--device cuda: not with --machine"},
+    {{"compare", "cartpole", "--machine", "sim:gpus=1", "--device=cuda"}, 2, "--device cuda: not with --machine"},
     {{"train", "tictactoe", "--watchdog", "foo"}, 3, "--watchdog foo: takes one of warn, abort"},
     {{"train", "tictactoe", "--allocate", "greed"}, 3, "--allocate: 'greed' is no strategy; did you mean greedy?"},
     {{"compare", "cartpole", "--allocate", "greedy"}, 2, "--allocate: an arm names its own strategy, as in --arms rule,greedy"},
