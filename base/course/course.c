@@ -35,6 +35,10 @@ double mz_course_place(const double *growths, int stages, double closed) {
   return stages;
 }
 
+double mz_course_score_after(const mz_course *course, double score, double growth) {
+  return growth < 1 ? fmin(score + growth * (course->ceiling - score), course->ceiling) : course->ceiling; /* not a hair less */
+}
+
 double mz_course_draw_stretch(const mz_course *course, uint64_t seed) {
   if (course->spread <= 0) return 1;
   mz_rng rng = mz_stream_course(seed, MZ_COURSE_PACE, 0);
@@ -118,7 +122,7 @@ mz_course_result mz_course_step(const mz_course *course, mz_course_state *state,
                              .resized = state->plan >= 0 && state->plan != plan};
   state->seconds += result.seconds;
   state->cost += result.cost;
-  state->score = fmin(state->score + result.growth, course->ceiling);
+  state->score = mz_course_score_after(course, state->score, cell.growth);
   state->slope = result.growth / result.seconds;
   memcpy(state->use, cell.use, sizeof state->use);
   memcpy(state->stall, cell.stall, sizeof state->stall);

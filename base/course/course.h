@@ -138,6 +138,8 @@ void mz_course_begin(const mz_course *course, uint64_t seed, mz_course_state *ou
 /* Returns the logarithm of the distance to the ceiling that a growth closes, at most 50: what is left then is nothing in double
  * precision. */
 double mz_course_closes(double growth);
+/* Returns the score after a growth: the ceiling itself after one of 1. */
+double mz_course_score_after(const mz_course *course, double score, double growth);
 /* Returns the place at which a curve with these growths [stages] has closed so much (a logarithm), counted in its stages; `stages` where
  * it never has. */
 double mz_course_place(const double *growths, int stages, double closed);

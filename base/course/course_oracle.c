@@ -1,5 +1,6 @@
 #include "base/course/course_oracle.h"
 #include "base/maths/maths.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ static label extend(const mz_course *course, const mz_course_cell *cell, const l
   const double cost = cell->seconds * course->plan[plan].cost_per_s;
   return (label){.seconds = from->seconds + cell->seconds,
                  .cost = from->cost + cost,
-                 .score = fmin(from->score + cell->growth * (course->ceiling - from->score), course->ceiling),
+                 .score = mz_course_score_after(course, from->score, cell->growth),
                  .loss = from->loss + cost / course->budget + resize_loss(course, from->plan, plan),
                  .plan = plan};
 }
@@ -102,9 +103,14 @@ static void offer(mz_course_oracle *o, const int *plans) {
 
 /* ---- the Lagrangian bound ---- */
 
+/* Returns by how much a run's score may be off: it is rounded twice a stage, and may so reach a target that is the ceiling. */
+static double rounding(const mz_course *course) {
+  return 2 * STAGES * DBL_EPSILON * fmax(fabs(course->score), fabs(course->ceiling));
+}
+
 /* Logarithm of the distance to the ceiling that is to be closed from this score on. */
 static double score_to_close(const mz_course *course, double score) {
-  const double far = course->ceiling - score, allowed = course->ceiling - course->target;
+  const double far = course->ceiling - score, allowed = course->ceiling - course->target + rounding(course);
   if (far <= allowed) return 0;
   return mz_course_closes(1 - allowed / far);
 }
@@ -206,7 +212,7 @@ static bool can_meet(const mz_course_oracle *o, const label *at, int stage, int 
   if (limits & BUDGET && at->cost + o->least_cost[stage] > c->budget * (1 + SLACK)) return false;
   if (!(limits & SCORE)) return true;
   const double closed = 1 - mz_exp(-o->most_closed[stage]);
-  return at->score + closed * (c->ceiling - at->score) >= c->target - SLACK * (c->ceiling - c->score);
+  return at->score + closed * (c->ceiling - at->score) >= c->target - SLACK * (c->ceiling - c->score) - rounding(c);
 }
 
 static bool dominates(const mz_course *course, const label *a, const label *b, int limits) {

@@ -296,6 +296,24 @@ static void states_from_outside_are_checked(void **unused) {
   assert_false(mz_course_state_valid(&builtin, &state));
 }
 
+static void a_growth_of_one_reaches_the_ceiling(void **unused) {
+  (void)unused;
+  course = builtin;
+  course.spread = 0;
+  course.cell[1][0].growth = 1;
+  for (int i = 0; i < 500; i++) {
+    mz_course_state state;
+    course.score = -1 + 0.013 * i;
+    course.target = course.ceiling = course.score + 0.1 + 0.07 * i;
+    course.cell[0][0].growth = 0.001 * i;
+    assert_int_equal(mz_course_prepare(&course, "course"), MZ_OK);
+    mz_course_begin(&course, 0, &state);
+    mz_course_step(&course, &state, 0);
+    mz_course_step(&course, &state, 0);
+    assert_true(state.score == course.ceiling); /* and the target with it */
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reading_gives_what_was_written),
@@ -308,6 +326,7 @@ int main(void) {
       cmocka_unit_test(a_draw_follows_its_streams),
       cmocka_unit_test(without_a_spread_every_seed_is_the_mean),
       cmocka_unit_test(sums_and_rewards_add_up),
+      cmocka_unit_test(a_growth_of_one_reaches_the_ceiling),
       cmocka_unit_test(masks_forbid_what_provably_breaks_more),
       cmocka_unit_test(states_from_outside_are_checked),
   };

@@ -72,6 +72,32 @@ static void the_solver_equals_enumeration(void **unused) {
   assert_true(by_violations[0] > 100 && by_violations[1] > 100 && by_violations[2] > 20 && resized > 100 && early > 100);
 }
 
+/* Scores are rounded: whether a run comes to the ceiling itself hangs on the last bit. */
+static void a_target_that_is_the_ceiling_is_reached_where_it_can_be(void **unused) {
+  (void)unused;
+  static mz_course course;
+  int reached = 0;
+  for (uint32_t i = 0; i < 4000; i++) {
+    mz_rng rng = mz_rng_at(2, MZ_RNG_TEST, i, 0);
+    const int stages = 2 + (int)mz_rng_below(&rng, 3), plans = 2 + (int)mz_rng_below(&rng, 3);
+    invent(&course, &rng, stages, plans);
+    course.score = between(&rng, -5, 5);
+    course.target = course.ceiling = course.score + between(&rng, 0.1, 5);
+    for (int s = 0; s < stages; s++)
+      course.cell[s][mz_rng_below(&rng, (uint32_t)plans)].growth = mz_rng_below(&rng, 2) ? 1 : 1 - 1e-9;
+    assert_int_equal(mz_course_prepare(&course, "invented"), MZ_OK);
+    mz_course_state state;
+    mz_course_answer answer;
+    mz_course_begin(&course, i, &state);
+    assert_int_equal(mz_course_solve(oracle, &course, &state, &answer), MZ_OK);
+    const double expected = enumerate(&course, &state, true);
+    if (fabs(answer.value - expected) > 1e-9) fail_msg("course %u: %.12g, but %.12g is best", i, answer.value, expected);
+    check_answer(&course, &state, &answer);
+    reached += answer.violations == 0;
+  }
+  assert_true(reached > 100);
+}
+
 /* On the built-in course no run of a million random changes to the answer is better, and none of the rules. */
 static void the_builtin_course_is_no_easy_one(void **unused) {
   (void)unused;
@@ -141,6 +167,7 @@ static void memory_that_is_out_is_survived(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_solver_equals_enumeration),
+      cmocka_unit_test(a_target_that_is_the_ceiling_is_reached_where_it_can_be),
       cmocka_unit_test(the_builtin_course_is_no_easy_one),
       cmocka_unit_test(memory_that_is_out_is_survived),
   };
