@@ -138,6 +138,15 @@ static int insert_epoch(mz_history_file *file, int64_t id, const mz_epoch *e, co
   return finish(s, rc);
 }
 
+/* Epochs behind this one are of an invocation that was lost: their clock is another than that of the run which goes on. */
+static int end_curve(mz_history_file *file, int64_t id, int32_t last) {
+  sqlite3_stmt *s = file->statements[MZ_HISTORY_END_CURVE];
+  int rc = sqlite3_bind_int64(s, 1, id);
+  if (rc == SQLITE_OK) rc = sqlite3_bind_int(s, 2, last);
+  if (rc == SQLITE_OK) rc = sqlite3_step(s);
+  return finish(s, rc);
+}
+
 mz_status mz_history_add_epoch(mz_history *history, const mz_pipeline *pipeline, int64_t id, const mz_epoch *epoch) {
   if (history == NULL || id == 0 || !isfinite(epoch->wall_s)) return MZ_OK;
   mz_history_file *file = &history->file;
@@ -151,6 +160,7 @@ mz_status mz_history_add_epoch(mz_history *history, const mz_pipeline *pipeline,
     do {
       rc = follow_run(file, curve);
       if (rc == SQLITE_DONE) rc = insert_epoch(file, curve->row, epoch, resources, plan);
+      if (rc == SQLITE_DONE) rc = end_curve(file, curve->row, epoch->number);
     } while (rc != SQLITE_DONE && mz_history_file_recover(file, rc));
   }
   const bool made = resources != NULL && plan != NULL;
@@ -214,6 +224,11 @@ static mz_status read_epoch(const mz_pipeline *pipeline, sqlite3_stmt *s, mz_epo
   return is_sound(out) ? MZ_OK : mz_fail(MZ_E_CHECKPOINT, "history: an epoch makes no sense");
 }
 
+/* Whether the newest epoch ends no earlier than those before it; others make no sense. */
+static bool is_later(const mz_curve *curve) {
+  return curve->count == 0 || curve->epochs[curve->count].wall_s >= curve->epochs[curve->count - 1].wall_s;
+}
+
 /* *status: MZ_E_MEMORY ends it. */
 static int select_epochs(mz_history_file *file, const mz_pipeline *pipeline, mz_curve *curve, mz_status *status) {
   sqlite3_stmt *s = file->statements[MZ_HISTORY_EPOCHS];
@@ -225,7 +240,7 @@ static int select_epochs(mz_history_file *file, const mz_pipeline *pipeline, mz_
     *status = mz_reserve_one(&curve->epochs, &capacity, curve->count, sizeof *curve->epochs);
     if (*status == MZ_OK) *status = read_epoch(pipeline, s, &curve->epochs[curve->count]);
     if (mz_json_memory_failed()) *status = mz_fail(MZ_E_MEMORY, "history: no memory to read an epoch");
-    curve->count += *status == MZ_OK;
+    curve->count += *status == MZ_OK && is_later(curve);
     if (*status == MZ_E_MEMORY) rc = SQLITE_DONE;
   }
   return finish(s, rc);

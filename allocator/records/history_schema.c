@@ -75,6 +75,7 @@ static const char *const texts[MZ_HISTORY_STATEMENTS] = {
         "AND run = ? AND seed = ?",
     [MZ_HISTORY_ADD_EPOCH] = "INSERT OR REPLACE INTO epochs (run, number, score, wall_s, rounds_s, evaluation_s, closing_s, "
                              "batch_size, noise_scale, resources, plan) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    [MZ_HISTORY_END_CURVE] = "DELETE FROM epochs WHERE run = ? AND number > ?",
     /* whether a row is timed, and whether it is learned, for the key */
     [MZ_HISTORY_RUNS] =
         "SELECT * FROM (SELECT id, machine = ?1 AND timing = ?5 AS timed, learning = ?4 AS learned, run, source, seed, "

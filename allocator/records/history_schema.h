@@ -83,6 +83,7 @@ typedef enum mz_history_statement {
   MZ_HISTORY_BEGIN_RUN,     /* parameters: the five columns of a curve's key, unix_s, source, version, run, seed, moves */
   MZ_HISTORY_FIND_RUN,      /* parameters: the five columns, run, seed; gives the newest id or NULL */
   MZ_HISTORY_ADD_EPOCH,     /* parameters: mz_history_epoch_column */
+  MZ_HISTORY_END_CURVE,     /* parameters: a run's id, the number of its last epoch: those behind it go */
   MZ_HISTORY_RUNS,          /* parameters: the five columns, how many; gives id, timed, learned, run, source, seed, moves */
   MZ_HISTORY_EPOCHS,        /* parameter: a run's id; gives the columns behind MZ_EPOCH_RUN */
   MZ_HISTORY_KEYS,          /* gives the four columns of every key that has a pipeline */

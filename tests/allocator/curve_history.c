@@ -96,6 +96,35 @@ static void test_a_resumed_run_continues_its_curve(void **state) {
   mz_history_close(history);
 }
 
+/* A run was lost in its ninth epoch, and continues from its third, slower than before. */
+static void test_epochs_that_a_resumed_run_has_not_passed_again_are_not_of_it(void **state) {
+  (void)state;
+  const mz_pipeline p = bakery();
+  const mz_curve same = run_of("runs/a", 7);
+  mz_history *history = open_history("history.db");
+  const int64_t id = keep(history, &KEY, "runs/a", 9);
+  int64_t again;
+  assert_int_equal(mz_history_begin_curve(history, &KEY, &same, true, &again), MZ_OK);
+  for (int e = 4; e <= 5; e++) {
+    mz_epoch epoch = epoch_of(e);
+    epoch.wall_s += 100;
+    assert_int_equal(mz_history_add_epoch(history, &p, again, &epoch), MZ_OK);
+  }
+  assert_true(again == id);
+  mz_curve *curves;
+  assert_int_equal(read_curves(history, &KEY, 10, &curves), 1);
+  assert_int_equal(curves[0].count, 5);
+  assert_int_equal(mz_curve_length(&curves[0]), 5);
+  mz_curves_free(curves, 1);
+  mz_history_close(history);
+  run_sql("history.db", "UPDATE epochs SET wall_s = 1 WHERE number = 5"); /* as earlier versions left them */
+  history = open_history("history.db");
+  assert_int_equal(read_curves(history, &KEY, 10, &curves), 1);
+  assert_int_equal(mz_curve_length(&curves[0]), 4);
+  mz_curves_free(curves, 1);
+  mz_history_close(history);
+}
+
 static void test_curves_tell_of_time_here_and_of_learning_anywhere(void **state) {
   (void)state;
   mz_curve_key elsewhere = KEY, otherwise = KEY, strange = KEY, neither = KEY;
@@ -208,6 +237,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_a_curve_comes_back_as_it_was, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_resumed_run_continues_its_curve, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_epochs_that_a_resumed_run_has_not_passed_again_are_not_of_it, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_curves_tell_of_time_here_and_of_learning_anywhere, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_runs_keep_apart_in_a_file_that_took_the_old_ones_place, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_curve_goes_on_in_the_file_that_follows_a_damaged_one, set_up, tear_down),
