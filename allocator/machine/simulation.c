@@ -29,6 +29,9 @@ static mz_status place_threads(mz_sim_step *u, storage *memory) {
   return MZ_OK;
 }
 
+/* Tokens that one of so many tasks moves at the most. */
+static int moved_at_once(int tokens, int tasks) { return tasks > 0 ? (tokens + tasks - 1) / tasks : 0; }
+
 static mz_status place_queues(mz_sim_step *u, storage *memory) {
   size_t tasks = 0, at = 0;
   for (int q = 0; q < u->pipeline->queue_count; q++)
@@ -37,9 +40,10 @@ static mz_status place_queues(mz_sim_step *u, storage *memory) {
   for (int q = 0; q < u->pipeline->queue_count; q++) {
     const mz_pipeline_queue *p = &u->pipeline->queues[q];
     if (!mz_sim_queue_runs(u, q)) continue;
-    const int producers = u->stages[p->from].tasks, tokens = (int)ceil(p->items);
+    const int producers = u->stages[p->from].tasks, consumers = u->stages[p->to].tasks, tokens = (int)ceil(p->items);
     const int capacity = p->capacity >= 0 ? (int)u->plan->values[p->capacity] : 1;
-    const int largest = producers > 0 ? (tokens + producers - 1) / producers : 0; /* what one task brings must fit */
+    /* What one task brings must fit behind what another one waits for. */
+    const int largest = moved_at_once(tokens, producers) + (consumers > 0 ? moved_at_once(tokens, consumers) - 1 : 0);
     u->queues[q] = (mz_sim_queue){
         .tokens = tokens, .capacity = capacity > largest ? capacity : largest, .published = memory->published + at};
     at += (size_t)producers;

@@ -227,6 +227,23 @@ static void test_hundreds_of_threads_on_64_cores(void **state) {
   assert_true(unit_s(&simulation, &plan, 2) > 0);
 }
 
+/* Whoever takes or brings several items at once finds room for them in a queue of any depth. */
+static void test_tasks_of_many_items_pass_a_short_queue(void **state) {
+  (void)state;
+  mz_pipeline pipeline = mixed();
+  mz_simulation simulation = plain(&pipeline);
+  mz_plan plan = mixed_plan();
+  simulation.stages[2].lockstep = false;
+  for (int brought = 1; brought <= 16; brought++) {
+    for (int taken = 1; taken <= 16; taken++) {
+      pipeline.stages[1].groups = ceil(16.0 / brought);
+      pipeline.stages[2].groups = ceil(16.0 / taken);
+      for (plan.values[DEPTH] = 1; plan.values[DEPTH] <= 16; plan.values[DEPTH] *= 2)
+        assert_true(unit_s(&simulation, &plan, 0) > 0);
+    }
+  }
+}
+
 static void test_memory_that_cannot_be_had_is_said(void **state) {
   (void)state;
   const mz_pipeline pipeline = mixed();
@@ -288,6 +305,7 @@ int main(void) {
                                      cmocka_unit_test(test_neighbours_and_quotas_are_shown),
                                      cmocka_unit_test(test_the_same_comes_of_it_every_time),
                                      cmocka_unit_test(test_hundreds_of_threads_on_64_cores),
+                                     cmocka_unit_test(test_tasks_of_many_items_pass_a_short_queue),
                                      cmocka_unit_test(test_memory_that_cannot_be_had_is_said),
                                      cmocka_unit_test(test_probes_are_taken_for_true)};
   return cmocka_run_group_tests(tests, NULL, NULL);
