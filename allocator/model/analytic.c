@@ -47,7 +47,8 @@ void mz_analytic_explain(const mz_analytic *model, const mz_plan *plan, mz_analy
   double apart_s;
   add_steps(model, &parts.steps, out->step_s, &apart_s);
   int longest = 0;
-  for (int step = 1; step < parts.steps.count; step++)
+  while (longest < parts.steps.count - 1 && parts.steps.apart[longest]) longest++;
+  for (int step = longest + 1; step < parts.steps.count; step++)
     if (!parts.steps.apart[step] && out->step_s[step] > out->step_s[longest]) longest = step;
   double chain_s = 0;
   for (int s = 0; s < pipeline->stage_count; s++) {

@@ -150,6 +150,22 @@ static void test_limit_on_cores_is_a_limit_of_the_machine(void **state) {
   assert_int_equal(analysis.shared, -1);
 }
 
+/* What is in no unit's time limits none, whichever step it is. */
+static void test_a_stage_that_is_apart_is_no_bottleneck(void **state) {
+  (void)state;
+  mz_pipeline pipeline = small(16, 0);
+  const mz_plan plan = plan_of(1, 1, 1, 1);
+  mz_analysis analysis;
+  for (int apart = 0; apart < 2; apart++) {
+    pipeline.stages[0].step = apart;
+    pipeline.stages[1].step = 1 - apart;
+    pipeline.stages[0].apart = true; /* and takes longest */
+    const mz_analytic model = exact(&pipeline, 0, 9e-3, 1e-3);
+    mz_analytic_explain(&model, &plan, &analysis);
+    assert_int_equal(analysis.bottleneck, 1);
+  }
+}
+
 static void test_a_queue_of_one_place_makes_stages_take_turns(void **state) {
   (void)state;
   mz_pipeline pipeline = small(8, 0);
@@ -228,6 +244,7 @@ int main(void) {
                                      cmocka_unit_test(test_a_single_group_of_games_keeps_one_thread_busy),
                                      cmocka_unit_test(test_more_threads_than_cores_take_turns),
                                      cmocka_unit_test(test_limit_on_cores_is_a_limit_of_the_machine),
+                                     cmocka_unit_test(test_a_stage_that_is_apart_is_no_bottleneck),
                                      cmocka_unit_test(test_a_queue_of_one_place_makes_stages_take_turns),
                                      cmocka_unit_test(test_true_costs_predict_what_the_simulation_takes),
                                      cmocka_unit_test(test_probes_of_a_gpu_predict_what_the_simulation_takes_on_it)};
