@@ -92,6 +92,23 @@ static void take_best(const mz_replayed *r, mz_plan *plan) {
   }
 }
 
+static void print_expected(const char *label, const mz_prediction *p, const char *unit, const char *plan) {
+  if (isfinite(p->unit_s))
+    printf("%s %.4g ms%s (90 %%: %.4g to %.4g): %s\n", label, 1e3 * p->unit_s, unit, 1e3 * p->low, 1e3 * p->high, plan);
+  else
+    printf("%s nothing was measured that predicts its time: %s\n", label, plan);
+}
+
+/* Leaves out what is not known, and the cost where nothing has a price. */
+static void print_ratios(double time, double cost, const char *refused) {
+  char text[96] = "";
+  if (isfinite(time)) snprintf(text, sizeof text, "%.3g of the time", time);
+  if (isfinite(time) && isfinite(cost)) snprintf(text + strlen(text), sizeof text - strlen(text), ", %.3g of the cost", cost);
+  if (text[0] || refused)
+    printf("         %s%s%s%s\n", text, text[0] && refused ? "; " : "", refused ? "it would be refused: " : "",
+           refused ? refused : "");
+}
+
 static mz_status answer(const what_if_arguments *arguments, const mz_replayed *replayed) {
   const mz_pipeline *pipeline = replayed->options.pipeline;
   const mz_plan *kept = mz_allocator_kept(replayed->allocator);
@@ -120,16 +137,14 @@ static mz_status answer(const what_if_arguments *arguments, const mz_replayed *r
   }
   char text[300];
   mz_plan_text(pipeline, kept, NULL, text, sizeof text);
-  printf("kept:    %.4g ms a unit of work (90 %%: %.4g to %.4g): %s\n", 1e3 * was.unit_s, 1e3 * was.low, 1e3 * was.high, text);
+  print_expected("kept:   ", &was, " a unit of work", text);
   mz_plan_text(pipeline, &other, kept, text, sizeof text);
-  printf("what if: %.4g ms (90 %%: %.4g to %.4g): %s\n", 1e3 * would.unit_s, 1e3 * would.low, 1e3 * would.high,
-         text[0] ? text : "the same plan");
+  print_expected("what if:", &would, "", text[0] ? text : "the same plan");
   if (measured > 0)
     printf("         measured in %d window%s\n", measured, mz_plural(measured));
   else
-    printf("         never measured: inferred from other plans\n");
-  printf("         %.3g of the time, %.3g of the cost%s%s\n", would.unit_s / was.unit_s,
-         would.unit_s * other_price / (was.unit_s * price), refused ? "; it would be refused: " : "", refused ? refused : "");
+    printf("         never measured%s\n", isfinite(would.unit_s) ? ": inferred from other plans" : "");
+  print_ratios(would.unit_s / was.unit_s, would.unit_s * other_price / (was.unit_s * price), refused);
   printf("%lld decision%s replayed; %lld differ%s from the ledger\n", (long long)replayed->decisions,
          mz_plural((double)replayed->decisions), (long long)replayed->differences, replayed->differences == 1 ? "s" : "");
   if (replayed->followed > 0)

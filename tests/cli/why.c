@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -87,9 +88,28 @@ static void test_the_best_plan_is_the_present_one_or_was_measured(void **state) 
   process_free(&p);
 }
 
+static void test_what_is_not_known_is_no_number(void **state) {
+  (void)state;
+  process p = {0};
+  process_run(&p, "train", "tictactoe", TINY, "--run", "u", "--rounds", "1", "--allocate", "fixed", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "what-if", "u", "--set", "batch_buffer_size=63", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "what if: nothing was measured that predicts its time: batch_buffer_size 63");
+  assert_null(strstr(p.out, "nan"));
+  process_run(&p, "train", "tictactoe", TINY, "--run", "free", "--rounds", "12", "--set", "prices.core_hour=0", "--set",
+              "prices.gpu_hour=0", "--set", "prices.gib_hour=0", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "what-if", "free", "--set", "batch_buffer_size=63", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, " of the time\n");
+  process_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_summary_comes_first),
                                      cmocka_unit_test(test_a_plan_that_stayed_needs_no_gain),
-                                     cmocka_unit_test(test_the_best_plan_is_the_present_one_or_was_measured)};
+                                     cmocka_unit_test(test_the_best_plan_is_the_present_one_or_was_measured),
+                                     cmocka_unit_test(test_what_is_not_known_is_no_number)};
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
