@@ -77,6 +77,9 @@ static mz_status cross(void *context, const char *part) {
     }
     at = *end ? end + 1 : end;
   }
+  if (values == 0)
+    return mz_fail(MZ_E_CONFIG, "--grid: %s: no value; takes whole numbers from %lld to %lld", name, (long long)k->min,
+                   (long long)k->max);
   p->count = MZ_PROFILE_DRAWN + before * values;
   return MZ_OK;
 }

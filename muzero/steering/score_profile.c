@@ -69,6 +69,7 @@ static mz_status read_part(void *context, const char *part) {
   const bool cores = length == strlen(names[0]) && strncmp(part, names[0], length) == 0,
              batch = length == strlen(names[1]) && strncmp(part, names[1], length) == 0;
   if (!cores && !batch) return mz_fail(MZ_E_CONFIG, "--grid: '%s': with --score a part is cores=N,N or batch_size=N,N", part);
+  if (equals[1] == '\0') return mz_fail(MZ_E_CONFIG, "--grid: '%s': no value; takes whole numbers", part);
   for (const char *at = equals + 1; *at;) {
     char *end;
     errno = 0;

@@ -51,6 +51,8 @@ static void test_a_grid_beyond_this_machine(void **state) {
   assert_status(&p, 0);
   process_run(&p, "profile", "tictactoe", TINY, "--machine", "sim:cores=4", "--passes", "1", "--grid", "cpu_actor=1,100", NULL);
   refused(&p, 3, "takes whole numbers from 1 to 8");
+  process_run(&p, "profile", "tictactoe", TINY, "--machine", "sim:cores=4", "--passes", "1", "--grid", "cpu_actor=", NULL);
+  refused(&p, 3, "--grid: cpu_actor: no value");
 }
 
 static void test_nothing_is_kept(void **state) {

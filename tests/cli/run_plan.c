@@ -87,6 +87,9 @@ static void test_what_cannot_be_is_said(void **state) {
   process_run(&p, PROFILE, "--grid", "batch_size=20", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "nearest valid value: 16");
+  process_run(&p, PROFILE, "--grid", "cores=", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "--grid: 'cores=': no value");
   process_run(&p, PROFILE, "--grid", "cores=0", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "nearest valid value: 1");
