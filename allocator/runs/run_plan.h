@@ -24,7 +24,8 @@ typedef struct mz_run_plan {
   mz_interval seconds, score, cost; /* of one more run */
 } mz_run_plan;
 
-/* By how much a limit alone would have to give, the others being kept. NAN: by no amount. */
+/* By how much a limit alone would have to give, the others being kept. NAN: by no amount, or by none that is known: of a target that the
+ * median run never reaches. */
 typedef struct mz_run_shortfall {
   double deadline_s, target, budget; /* nearest values with which there is a plan */
 } mz_run_shortfall;

@@ -120,7 +120,10 @@ mz_status mz_run_planning_check(const mz_run_planning *p, const mz_run_ask *ask)
   const mz_run_shortfall *needs = &p->shortfall;
   if (p->feasible) return MZ_OK;
   if (isfinite(needs->deadline_s)) snprintf(deadline, sizeof deadline, "a deadline of %.4g s would do", needs->deadline_s);
-  if (isfinite(needs->target)) snprintf(target, sizeof target, "a score of %.4g would do", needs->target);
+  if (isfinite(needs->target))
+    snprintf(target, sizeof target, "a score of %.4g would do", needs->target);
+  else if (p->score.grid.most < ask->target) /* how runs differ on their way to the target is not known */
+    snprintf(target, sizeof target, "the median run reaches a score of %.4g at the most", p->score.grid.most);
   if (isfinite(needs->budget)) snprintf(budget, sizeof budget, "a budget of %.3g would do", needs->budget);
   if (isinf(ask->deadline_s)) snprintf(deadline, sizeof deadline, "there is no deadline");
   if (isinf(ask->budget)) snprintf(budget, sizeof budget, "there is no budget");

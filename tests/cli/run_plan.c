@@ -74,6 +74,10 @@ static void test_what_cannot_be_is_said(void **state) {
   assert_status(&p, 3);
   assert_says(p.err, "no plan reaches 0.01 within the limits");
   assert_says(p.err, "a deadline of");
+  process_run(&p, "plan", "tictactoe", TINY, "--target", "5", "--history", "h.db", NULL);
+  assert_status(&p, 3);
+  assert_says(p.err, "no plan reaches 5 within the limits");
+  assert_says(p.err, "the median run reaches a score of");
   process_run(&p, "plan", "tictactoe", TINY, "--target", "0.01", "--history", "none", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "--history none");
