@@ -88,6 +88,14 @@ uint64_t mz_machine_anonymous_bytes(pid_t process) {
   return proc_bytes(path, "\nRssAnon:");
 }
 
+int mz_machine_child_end(pid_t child) {
+#ifdef SYS_pidfd_open
+  return (int)syscall(SYS_pidfd_open, child, 0);
+#else
+  return (void)child, -1;
+#endif
+}
+
 enum { BEGINNING = 4096 };
 
 /* Reads /proc/cpuinfo's beginning, and no more of the file: on large machines it is long and slow. "" when it cannot be read. */
@@ -108,14 +116,6 @@ static bool find_field(const char *text, const char *field, char *out, size_t si
   if (value == NULL) return false;
   value += 1 + strspn(value + 1, " ");
   return snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value) > 0;
-}
-
-int mz_machine_child_end(pid_t child) {
-#ifdef SYS_pidfd_open
-  return (int)syscall(SYS_pidfd_open, child, 0);
-#else
-  return (void)child, -1;
-#endif
 }
 
 #if defined(__x86_64__)
