@@ -131,10 +131,12 @@ def sleep_with_a_child():
 
 
 def start_a_child():
-    """It tells the descriptor SLEEPERS who it is before it sleeps."""
-    if os.fork() == 0:
-        os.write(int(os.environ["SLEEPERS"]), struct.pack("i", os.getpid()))
+    """The descriptor SLEEPERS is told who it is."""
+    child = os.fork()
+    if child == 0:
         time.sleep(1000)
+        os._exit(0)
+    os.write(int(os.environ["SLEEPERS"]), struct.pack("i", child))
 
 
 def raise_at_length():
