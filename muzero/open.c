@@ -122,7 +122,7 @@ mz_status mz_run_allocate(mz_run **out) {
   run->lock = run->metrics.fd = -1;
   run->score = run->best_score = run->score_rise = run->episode_length = run->game_s = NAN;
   run->best_rounds = run->evaluated_rounds = -1;
-  run->opened_ns = run->saved_ns = mz_clock_ns();
+  run->opened_ns = run->saved_ns = run->reserved.ns = mz_clock_ns();
   *out = run;
   return MZ_OK;
 }

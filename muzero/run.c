@@ -122,6 +122,8 @@ static void start_phase(mz_run *run) {
   run->episode_length = mz_run_episode_length(run);
   run->phase_stats = (mz_round_stats){0};
   run->meter = mz_phase_meter_start(&run->state, &run->workers);
+  /* What came between two phases, or before the first, was reserved for the run, if for no phase. */
+  run->cost += (double)(run->meter.start_ns - run->reserved.ns) * 1e-9 * mz_steer_price_s(run->steer);
   run->reserved.ns = run->meter.start_ns;
   run->reserved.core_s = run->reserved.gpu_s = run->reserved.cost = 0;
   mz_steer_phase(run->steer, &run->workers);

@@ -32,7 +32,7 @@ struct mz_run {
   double wall_before_s;         /* of the invocations before it */
   mz_lost_workers lost_before;  /* likewise */
   mz_lost_workers lost_at_open; /* its environment's, when this invocation began */
-  double cost;                  /* of all phases so far, priced */
+  double cost;                  /* of all before the phase under way, priced */
   mz_device_choice choice;
   int64_t batch_size;         /* rows of a batch that its state begins with; 0: those of the settings */
   mz_knobs last_plan;         /* of the invocation that is resumed; zeros: none */

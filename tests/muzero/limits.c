@@ -3,6 +3,7 @@
 #include "muzero/run.h"
 #include "testing.h"
 #include <math.h>
+#include <time.h>
 
 static const mz_allocation_settings free_of_limits;
 
@@ -308,6 +309,24 @@ static void a_stop_at_a_phases_end_leaves_its_evaluation_to_resume(void **unused
   drop_folder(folder);
 }
 
+/* What passes before the first phase, and between two, is paid for as the phases are. */
+static void a_budget_pays_for_what_is_between_phases(void **unused) {
+  (void)unused;
+  const struct timespec wait = {.tv_nsec = 200000000};
+  char folder[64], dir[80];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  mz_run *run = open_run(dir, (const char *[EXTRA_MAX]){"prices.core_hour=3600"});
+  double phases = 0;
+  for (int i = 1; i <= 2; i++) {
+    nanosleep(&wait, NULL);
+    phases += play(run, &(mz_limits){.rounds = 100}, MZ_GOES_ON).cost;
+    assert_true(run->cost >= phases + 0.2 * i); /* a core second costs 1 */
+  }
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 /* A checkpoint within a phase has the cost up to it: a budget is not begun anew. */
 static void a_checkpoint_within_a_phase_has_its_cost(void **unused) {
   (void)unused;
@@ -338,6 +357,7 @@ int main(void) {
                                      cmocka_unit_test(half_of_a_limit_is_for_training),
                                      cmocka_unit_test(the_nearest_limit_says_how_much_is_done),
                                      cmocka_unit_test(a_budget_counts_from_the_runs_beginning),
+                                     cmocka_unit_test(a_budget_pays_for_what_is_between_phases),
                                      cmocka_unit_test(a_stop_between_phases_records_nothing),
                                      cmocka_unit_test(a_state_without_a_score_is_evaluated_at_the_end),
                                      cmocka_unit_test(a_target_counts_when_evaluations_in_a_row_reach_it),
