@@ -3,7 +3,7 @@
 #include "envs/worker/workers_state.h"
 #include <string.h>
 
-enum { LOG_BYTES_MAX = 1 << 20, BATCHES_BETWEEN_BOUNDS = 4096 };
+enum { LOG_BYTES_MAX = 1 << 20 };
 
 typedef struct pass {
   int n;
@@ -92,7 +92,7 @@ static void collect(mz_env_workers *w, mz_env_worker *one, pass *p) {
   }
   lose(w, one, p, false);
   atomic_fetch_add(&w->answered, (uint64_t)at);
-  if (one->serial % BATCHES_BETWEEN_BOUNDS == 0) mz_memory_file_bound_log(&one->process.log, LOG_BYTES_MAX);
+  mz_memory_file_bound_log(&one->process.log, LOG_BYTES_MAX);
 }
 
 static mz_status give_up(mz_env_workers *w, int32_t index, const char *what) {
