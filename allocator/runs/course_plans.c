@@ -144,20 +144,25 @@ static void lack_scores(mz_course_choices *out, found *f, int b, int known, int 
   f->lacks_batch[b] = true;
 }
 
+/* Adds a value to "key=1,2" where it fits whole. */
+static void add_value(char *list, size_t size, const char *key, double value) {
+  char text[48];
+  const size_t used = strlen(list);
+  const int length = snprintf(text, sizeof text, "%s%.6g", used > 0 ? "," : key, value);
+  if (used + (size_t)length < size) memcpy(list + used, text, (size_t)length + 1);
+}
+
 /* "cores=2,4;batch_size=64" */
 static void fill_grid(mz_course_choices *out, const found *f) {
   char cores[64] = "", batches[64] = "";
-  size_t used = 0;
   double last = NAN;
-  for (int u = 0; u < f->setup_count && used < sizeof cores; u++) {
+  for (int u = 0; u < f->setup_count; u++) {
     if (!f->lacks_setup[u] || f->setups[u].cores == last) continue;
     last = f->setups[u].cores;
-    used += (size_t)snprintf(cores + used, sizeof cores - used, "%s%g", used ? "," : "cores=", last);
+    add_value(cores, sizeof cores, "cores=", last);
   }
-  used = 0;
-  for (int b = 0; b < out->batch_count && used < sizeof batches; b++)
-    if (f->lacks_batch[b])
-      used += (size_t)snprintf(batches + used, sizeof batches - used, "%s%.6g", used ? "," : "batch_size=", out->batches[b]);
+  for (int b = 0; b < out->batch_count; b++)
+    if (f->lacks_batch[b]) add_value(batches, sizeof batches, "batch_size=", out->batches[b]);
   snprintf(out->grid, sizeof out->grid, "%s%s%s", cores, cores[0] && batches[0] ? ";" : "", batches);
 }
 

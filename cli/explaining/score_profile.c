@@ -33,8 +33,9 @@ static bool stopping(void *context) {
 
 static void print_result(const cJSON *result, const char *history) {
   const cJSON *row;
-  char shown[MZ_SHOWN_SIZE];
-  printf("cores  batch   seed  epochs  reached %-8.4g  best score  seconds\n", mz_json_number_or_nan(result, "until"));
+  char shown[MZ_SHOWN_SIZE], until[MZ_TEXT_SIZE];
+  mz_text_number(mz_json_number_or_nan(result, "until"), until);
+  printf("cores  batch   seed  epochs  reached %-8s  best score  seconds\n", until);
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "runs")) {
     const double reached = mz_json_number_or_nan(row, "reached");
     char epoch[16] = "never";

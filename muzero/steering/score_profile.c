@@ -30,7 +30,7 @@ typedef struct profile {
   mz_settings settings;
   axis cores, batches;
   int64_t epochs;
-  double until;
+  double until; /* NAN: nothing is to be reached */
   one *cases;
   int count;
   uint64_t start_ns;
@@ -142,7 +142,7 @@ static mz_status begin(profile *p) {
   if (o->grid) MZ_TRY(mz_grid_read(o->grid, read_part, p));
   MZ_TRY(complete_grid(p));
   p->epochs = o->epochs > 0 ? o->epochs : epochs_of(&p->settings);
-  p->until = isnan(o->until) ? p->settings.train.target : o->until;
+  p->until = !isnan(o->until) ? o->until : p->settings.train.target < MZ_SCORE_NONE ? p->settings.train.target : NAN;
   return list_cases(p);
 }
 
