@@ -55,10 +55,14 @@ static const int tallest[] = {0, 8, 4, 4, 4};
 #define TILES_OF_4(T) T(1, 4) T(2, 4) T(3, 4) T(4, 4)
 #define TILES_OF_A_ROW(T) T(1, 5) T(1, 6) T(1, 7) T(1, 8)
 #define TILES(T) TILES_OF_1(T) TILES_OF_2(T) TILES_OF_3(T) TILES_OF_4(T) TILES_OF_A_ROW(T)
-#elif defined(MZ_ISA_avx2) || defined(MZ_ISA_neon) /* as many floats in registers; measured on the first */
+#elif defined(MZ_ISA_avx2)
 enum { WIDEST = 4 };
 static const int tallest[] = {0, 6, 3};
 #define TILES(T) T(1, 1) T(2, 1) T(3, 1) T(4, 1) T(5, 1) T(6, 1) T(1, 2) T(2, 2) T(3, 2) T(1, 3) T(1, 4)
+#elif defined(MZ_ISA_neon) /* not measured: the largest that leave no sum in memory */
+enum { WIDEST = 4 };
+static const int tallest[] = {0, 5, 2};
+#define TILES(T) T(1, 1) T(2, 1) T(3, 1) T(4, 1) T(5, 1) T(1, 2) T(2, 2) T(1, 3) T(1, 4)
 #else
 enum { WIDEST = 2 };
 static const int tallest[] = {0, 2};
