@@ -226,8 +226,9 @@ static void test_help_wraps_at_words(void **state) {
 
 static void test_progress_is_cut_at_the_edge(void **state) {
   (void)state;
-  print_on_terminal(COLUMNS, (char *[]){"muzero", "profile", "tictactoe", "--preset", TEST_DATA "/cli/tiny.json", "--plans", "0",
-                                        "--passes", "1", "--again", "0", "--history", "none", NULL});
+  static char preset[] = TEST_DATA "/cli/tiny.json";
+  print_on_terminal(COLUMNS, (char *[]){"muzero", "profile", "tictactoe", "--preset", preset, "--plans", "0", "--passes", "1",
+                                        "--again", "0", "--history", "none", NULL});
   int lines = 0;
   for (const char *at = output; (at = strstr(at, " of 3, left ")); at++, lines++) {
     assert_int_equal(strncmp(at - 10, "\r\033[K\033[?7l", 9), 0); /* no automatic wrapping */

@@ -1,6 +1,6 @@
-/* Sixteen floats side by side: one AVX-512 register, two AVX ones, or four vectors of four, of NEON or in plain C. Every kernel is written on
- * this type once and compiled once per instruction-set level; each operation rounds alike at every level, save v_fma, which
- * plain C rounds twice. Sums over lanes run in one fixed order: halves are added until one lane is left. */
+/* Sixteen floats side by side: one AVX-512 register, two AVX ones, or four vectors of four, of NEON or in plain C. Every kernel is
+ * written on this type once and compiled once per instruction-set level; each operation rounds alike at every level, save v_fma,
+ * which plain C rounds twice. Sums over lanes run in one fixed order: halves are added until one lane is left. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,9 @@
 /* A game for two as a shared object, and what is wrong with it when it is compiled with -DBREAK=n: each of the numbers breaks one
  * requirement of env_abi.h. 0 breaks none. 42 breaks none and draws numbers; 43 is 42 whose steps of the numbers 5, 40 and 41 crash, 45 one
  * whose step 5 has no end (the file that OWN_GAME_COUNTER names counts steps, over all processes); 44 crashes in every game's third step,
- * 49 likewise, and leaves a process; 46 before it describes itself; 47 ends the process in the observation of a game's third state, 48 crashes where threads share it. Players
- * take the cells of a row in turn; who takes the last one gets 1. -DVERSION_1: by the header of version 1. */
+ * 49 likewise, and leaves a process; 46 before it describes itself; 47 ends the process in the observation of a game's third state, 48
+ * crashes where threads share it. Players take the cells of a row in turn; who takes the last one gets 1. -DVERSION_1: by the header of
+ * version 1. */
 #ifdef VERSION_1
 #include "tests/envs/own/env_abi_1.h"
 #else
