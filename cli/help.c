@@ -1,4 +1,5 @@
 #include "cli/help.h"
+#include "cli/print.h"
 #include "cli/terminal_window.h"
 #include "muzero/settings.h"
 #include <string.h>
@@ -11,8 +12,7 @@ static int columns(void) { return mz_window_text_columns(HELP_COLUMNS); }
 /* Prints `word` behind `column` columns with a space before it (none at `indent`, where text begins), on a new line where it
  * does not fit; returns the new column. */
 static int print_word(const char *word, int length, int column, int indent) {
-  int width = 0; /* of UTF-8 */
-  for (int i = 0; i < length; i++) width += (word[i] & 0xc0) != 0x80;
+  const int width = mz_text_columns(word, (size_t)length);
   if (column + 1 + width > columns() && column > indent) {
     printf("\n%*s", indent, "");
     column = indent;
@@ -92,8 +92,7 @@ static void print_usage(const mz_command *command) {
 
 /* printf pads by bytes; this pads by characters. Returns the columns. */
 static int print_padded(const char *text, int width) {
-  int shown = 0;
-  for (const char *c = text; *c; c++) shown += (*c & 0xc0) != 0x80;
+  const int shown = mz_text_columns(text, strlen(text));
   printf("%s%*s ", text, width > shown ? width - shown : 0, "");
   return (width > shown ? width : shown) + 1;
 }

@@ -52,6 +52,12 @@ const char *mz_text_number(double number, char out[MZ_TEXT_SIZE]) {
   return out;
 }
 
+int mz_text_columns(const char *text, size_t bytes) {
+  int columns = 0;
+  for (size_t i = 0; i < bytes; i++) columns += (text[i] & 0xc0) != 0x80;
+  return columns;
+}
+
 const char *mz_text_spark(const double *values, int count, bool unicode, char *out) {
   static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   double low = INFINITY, high = -INFINITY;

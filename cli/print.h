@@ -9,6 +9,7 @@ const char *mz_text_count(double count, char out[MZ_TEXT_SIZE]);   /* 950, 12.3k
 const char *mz_text_time(double seconds, char out[MZ_TEXT_SIZE]);  /* 4.2 s, 3m 05s, 2h 07m */
 const char *mz_text_bytes(double bytes, char out[MZ_TEXT_SIZE]);   /* 12.3 MiB */
 const char *mz_text_number(double number, char out[MZ_TEXT_SIZE]); /* "-" when not finite */
+int mz_text_columns(const char *text, size_t bytes);               /* on a terminal, where a character of UTF-8 has one */
 /* A bar for each value, scaled to their range: `count` columns of UTF-8, or digits 0–9. out: 3·count + 1 bytes. */
 const char *mz_text_spark(const double *values, int count, bool unicode, char *out);
 

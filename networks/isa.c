@@ -1,18 +1,16 @@
 #include "networks/isa.h"
 #include "base/log.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__)
 static const char *const names[] = {"plain", "avx2", "avx512"};
-static const char all_names[] = "plain, avx2, avx512";
 #elif defined(__aarch64__)
 static const char *const names[] = {"plain", "neon"};
-static const char all_names[] = "plain, neon";
 #else
 static const char *const names[] = {"plain"};
-static const char all_names[] = "plain";
 #endif
 
 const char *mz_isa_name(mz_isa level) { return names[level]; }
@@ -47,7 +45,11 @@ static void choose(void) {
     if (level < chosen) chosen = level;
     return;
   }
-  mz_log_write(MZ_LOG_WARNING, "MUZERO_ISA: %s is none of %s; using %s", wanted, all_names, names[chosen]);
+  char list[64];
+  size_t used = 0;
+  for (mz_isa level = MZ_ISA_LEVEL_PLAIN; level <= MZ_ISA_LEVEL_LAST; level++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", names[level]);
+  mz_log_write(MZ_LOG_WARNING, "MUZERO_ISA: %s is none of %s; using %s", wanted, list, names[chosen]);
 }
 
 mz_isa mz_isa_level(void) {

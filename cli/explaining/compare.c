@@ -329,8 +329,8 @@ static mz_status compare(const void *given) {
   const compare_arguments *arguments = given;
   if (arguments->suite) return suite(arguments);
   if (!arguments->env) return mz_fail(MZ_E_USAGE, "compare: needs ENV, or --suite; `muzero envs` lists the environments");
-  if (arguments->machine && strcmp(arguments->session.device, "auto") != 0)
-    return mz_fail(MZ_E_USAGE, "--device %s: not with --machine, whose text names the devices", arguments->session.device);
+  const char *device = arguments->session.device;
+  MZ_TRY(mz_session_check_machine(arguments->machine, strcmp(device, "auto") != 0 ? device : NULL));
   mz_signals_handle(); /* the arms' processes inherit it, and leave stopping to this one */
   bool json = arguments->session.json;
   mz_compare_options compared = {.run = mz_session_run_options(&arguments->session),

@@ -222,8 +222,7 @@ static mz_status refuse_limits(const plan_arguments *a) {
 
 static mz_status run_plan(const void *given) {
   const plan_arguments *arguments = given;
-  if (arguments->machine && arguments->device)
-    return mz_fail(MZ_E_USAGE, "--device %s: not with --machine, whose text names the devices", arguments->device);
+  MZ_TRY(mz_session_check_machine(arguments->machine, arguments->device));
   char history[512];
   mz_sim_machine machine;
   mz_planning *p;

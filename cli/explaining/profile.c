@@ -231,8 +231,8 @@ static mz_status check(const profile_arguments *arguments) {
     return mz_fail(MZ_E_USAGE, "%s: needs --machine sim:…, a machine to simulate", needs);
   if (arguments->score && arguments->machine)
     return mz_fail(MZ_E_USAGE, "--machine: nothing is learned on a simulated machine; leave it out, or leave out --score");
-  if (arguments->machine && strcmp(arguments->session.device, "auto") != 0)
-    return mz_fail(MZ_E_USAGE, "--device %s: not with --machine, whose text names the devices", arguments->session.device);
+  const char *device = arguments->session.device;
+  MZ_TRY(mz_session_check_machine(arguments->machine, strcmp(device, "auto") != 0 ? device : NULL));
   if (arguments->against && arguments->grid)
     return mz_fail(MZ_E_USAGE, "--against: simulates the plans of its file; leave --grid out");
   if (arguments->plans != MZ_COUNT_UNSET && (arguments->grid || arguments->against))

@@ -60,13 +60,6 @@ static mz_status print_as_json(const mz_run_entry *entry, const mz_run_standing 
   return mz_print_json(object);
 }
 
-/* Columns on a terminal: a character of UTF-8 has one. */
-static int columns_of(const char *text) {
-  int columns = 0;
-  for (; *text; text++) columns += (*text & 0xc0) != 0x80;
-  return columns;
-}
-
 static void print_row(const mz_run_entry *entry, const mz_run_standing *run, int width) {
   char name[MZ_PRINTABLE_SIZE(MZ_RUN_PATH_MAX)], env[MZ_PRINTABLE_SIZE(sizeof run->env)],
       steps[MZ_TEXT_SIZE] = "-", rounds[MZ_TEXT_SIZE] = "-", score[MZ_TEXT_SIZE], wall[MZ_TEXT_SIZE], age[MZ_TEXT_SIZE],
@@ -76,7 +69,7 @@ static void print_row(const mz_run_entry *entry, const mz_run_standing *run, int
     mz_text_count((double)run->counters.env_steps, steps);
   }
   mz_text_printable(entry->path, name, sizeof name);
-  width += (int)strlen(name) - columns_of(name); /* printf pads by bytes */
+  width += (int)strlen(name) - mz_text_columns(name, strlen(name)); /* printf pads by bytes */
   printf("  %-*s %-14s %8s %8s %8s %9s %9s%s\n", width, name, run->env[0] ? mz_text_printable(run->env, env, sizeof env) : "-",
          rounds, steps, mz_text_number(run->score, score), mz_text_time(run->wall_s, wall), age_text(entry, age),
          run->locked ? "  in progress" : "");
@@ -87,7 +80,8 @@ static void print_head(const mz_run_list *list, int *width) {
   *width = (int)strlen("run");
   for (int i = 0; i < list->count; i++) {
     char name[MZ_PRINTABLE_SIZE(MZ_RUN_PATH_MAX)];
-    const int length = columns_of(mz_text_printable(list->items[i].path, name, sizeof name));
+    mz_text_printable(list->items[i].path, name, sizeof name);
+    const int length = mz_text_columns(name, strlen(name));
     if (length > *width) *width = length;
   }
   printf("  %-*s %-14s %8s %8s %8s %9s %9s\n", *width, "run", "environment", "rounds", "moves", "score", "wall time", "age");

@@ -27,6 +27,11 @@ mz_limits mz_session_limits(const mz_session_arguments *arguments) {
 /* A mean return, or a share of points. */
 static double most_score(const mz_env *env) { return env->spec.players == 1 ? (double)env->spec.return_max : 1; }
 
+mz_status mz_session_check_machine(const char *machine, const char *device) {
+  if (!machine || !device) return MZ_OK;
+  return mz_fail(MZ_E_USAGE, "--device %s: not with --machine, whose text names the devices", device);
+}
+
 mz_status mz_session_check_score(const mz_env *env, const mz_session_arguments *arguments) {
   if (isnan(arguments->until) || arguments->until <= most_score(env)) return MZ_OK;
   return mz_fail(MZ_E_USAGE, "--until %g: the score of %s is %s, %g at the most", arguments->until, env->name,

@@ -15,6 +15,8 @@ extern const mz_option mz_session_options[];
 
 /* MZ_E_USAGE for a score that nobody can reach in the environment. */
 mz_status mz_session_check_score(const mz_env *env, const mz_session_arguments *arguments);
+/* MZ_E_USAGE for a --device (NULL: none was given) beside --machine. */
+mz_status mz_session_check_machine(const char *machine, const char *device);
 mz_limits mz_session_limits(const mz_session_arguments *arguments);
 mz_run_options mz_session_run_options(const mz_session_arguments *arguments);
 

@@ -109,19 +109,23 @@ static void tick(void *context, const mz_progress *progress) {
   if (rounds == MORE) grant(&w->all);
 }
 
+static mz_run_options options_of(const char *dir, const char *strategy) {
+  return (mz_run_options){.env = "tictactoe",
+                          .dir = dir,
+                          .sets = (const char **)(uintptr_t)sets,
+                          .set_count = sizeof sets / sizeof *sets,
+                          .allocate = strategy};
+}
+
 static uint64_t train(const char *folder, const char *strategy, bool changes, const cpu_set_t *all, watched *w) {
   char dir[96], ledger[128];
   mz_phase phase = {0};
   mz_reason reason = MZ_GOES_ON;
   mz_replayed replayed;
   snprintf(dir, sizeof dir, "%s/%s-%d", folder, strategy, changes);
-  const mz_run_options options = {.env = "tictactoe",
-                                  .dir = dir,
-                                  .sets = (const char **)(uintptr_t)sets,
-                                  .set_count = sizeof sets / sizeof *sets,
-                                  .seed = 3,
-                                  .seed_given = true,
-                                  .allocate = strategy};
+  mz_run_options options = options_of(dir, strategy);
+  options.seed = 3;
+  options.seed_given = true;
   const mz_limits limits = {.rounds = ROUNDS};
   *w = (watched){.all = *all, .one = one_of(all), .changes = changes};
   expect_ok(mz_run_open(&w->run, &options));
@@ -149,11 +153,7 @@ static void what_began_on_one_core_spreads(void **state) {
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
   watched w = {.all = all, .one = one_of(&all)};
-  const mz_run_options options = {.env = "tictactoe",
-                                  .dir = dir,
-                                  .sets = (const char **)(uintptr_t)sets,
-                                  .set_count = sizeof sets / sizeof *sets,
-                                  .allocate = "fixed"};
+  const mz_run_options options = options_of(dir, "fixed");
   const mz_limits limits = {.rounds = 30};
   mz_phase phase;
   mz_reason reason;
@@ -179,11 +179,7 @@ static void a_memory_limit_comes_and_goes(void **state) {
   make_folder(folder);
   snprintf(dir, sizeof dir, "%s/run", folder);
   mz_run *run;
-  const mz_run_options options = {.env = "tictactoe",
-                                  .dir = dir,
-                                  .sets = (const char **)(uintptr_t)sets,
-                                  .set_count = sizeof sets / sizeof *sets,
-                                  .allocate = "fixed"};
+  const mz_run_options options = options_of(dir, "fixed");
   const mz_limits limits = {.rounds = ROUNDS};
   mz_phase phase;
   mz_reason reason;
@@ -214,12 +210,8 @@ static void without_memory_all_stays(void **state) {
   snprintf(dir, sizeof dir, "%s/run", folder);
   snprintf(history, sizeof history, "%s/history.db", folder);
   mz_run *run;
-  const mz_run_options options = {.env = "tictactoe",
-                                  .dir = dir,
-                                  .sets = (const char **)(uintptr_t)sets,
-                                  .set_count = sizeof sets / sizeof *sets,
-                                  .history = history,
-                                  .allocate = "greedy"};
+  mz_run_options options = options_of(dir, "greedy");
+  options.history = history;
   const mz_limits limits = {.rounds = 10};
   mz_phase phase;
   mz_reason reason;
