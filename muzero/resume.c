@@ -22,12 +22,15 @@ static mz_status check_change(mz_settings *old, mz_settings *next, bool allow_nu
     char was[128], is[128];
     mz_config_text(&a, i, was, sizeof was);
     mz_config_text(&b, i, is, sizeof is);
-    return mz_fail(MZ_E_CONFIG, "%s: this run was made with %s, not %s; %s", row->key, was, is,
-                   row->class_ == MZ_NUMERIC ? "a numeric setting may not change on resume without --allow-numeric"
-                   : mz_run_shapes_state(row)
-                       ? "an algorithmic setting may not change on resume (train without --from starts a new run with it changed)"
-                       : "an algorithmic setting may not change on resume (train --from starts a new run "
-                         "with it changed)");
+    if (row->class_ == MZ_NUMERIC)
+      return mz_fail(MZ_E_CONFIG,
+                     "%s: this run was made with %s, not %s; a numeric setting may not change on resume without "
+                     "--allow-numeric",
+                     row->key, was, is);
+    return mz_fail(MZ_E_CONFIG,
+                   "%s: this run was made with %s, not %s; an algorithmic setting may not change on resume (train "
+                   "%s starts a new run with it changed)",
+                   row->key, was, is, mz_run_shapes_state(row) ? "without --from" : "--from");
   }
   return MZ_OK;
 }

@@ -45,7 +45,7 @@ static mz_status find_outset(mz_steer *s, const mz_granted *now, mz_bounds *boun
   return MZ_OK;
 }
 
-/* What a run that cannot follow goes on with. */
+/* A run that cannot follow goes on with these. */
 typedef struct standing {
   mz_outset outset;
   mz_bounds bounds;
