@@ -184,8 +184,11 @@ static void more_memory(search *s) {
   }
   const mz_pipeline_queue *q = &p->queues[s->resource->culprit];
   const int64_t places = m->plan.values[q->capacity];
+  const double left = (s->situation->bounds->memory_max - mz_plan_bytes(p, &m->plan, NULL, 0)) / q->bytes;
+  int64_t more = smaller(quarter(places), p->knobs[q->capacity].max - places);
+  if (left >= 1 && left < (double)more) more = (int64_t)left; /* less than one: the limit says so */
   if (!rested(s, q->capacity, 1)) rule_out(m, "%s has become shorter lately", q->name);
-  m->plan.values[q->capacity] += smaller(quarter(places), p->knobs[q->capacity].max - places);
+  m->plan.values[q->capacity] += more;
   m->to = fmax(mz_plan_bytes(p, &m->plan, NULL, 0), s->situation->bounds->memory_min);
 }
 

@@ -42,8 +42,11 @@ int64_t mz_balance_room(const mz_load *load, const mz_situation *situation, int 
   if (s->groups > 0) /* one with more threads than tasks lets some idle */
     room = least(room, (int64_t)ceil(s->groups / (double)mz_stage_batch(p, stage, situation->plan)) - threads);
   mz_plan more = *situation->plan;
-  more.values[s->threads] = threads + 1;
-  return room > 0 && mz_plan_cores(p, &more) <= situation->bounds->cpu_max ? room : 0;
+  for (; room > 0; room--) {
+    more.values[s->threads] = threads + room;
+    if (mz_plan_cores(p, &more) <= situation->bounds->cpu_max) return room;
+  }
+  return 0;
 }
 
 int mz_balance_gpu_knob(const mz_situation *situation, int stage, int *device) {

@@ -24,6 +24,11 @@ static mz_status check_settings(const mz_allocation_settings *s) {
     return mz_fail(MZ_E_CONFIG, "allocate.low: %.12g is not below allocate.high %.12g; lower the one or raise the other", s->low,
                    s->high);
   }
+  if (s->objective == MZ_OBJECTIVE_COST && s->core_hour == 0 && s->gib_hour == 0) {
+    return mz_fail(MZ_E_CONFIG,
+                   "allocate.objective: cost, but prices.core_hour and prices.gib_hour are 0, so that plans cost nothing, however "
+                   "long they take; set one of them, or use allocate.objective=time");
+  }
   return MZ_OK;
 }
 

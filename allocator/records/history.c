@@ -2,9 +2,11 @@
 #include "allocator/records/history_file.h"
 #include "base/json/json.h"
 #include "base/json/json_memory.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool mz_history_default_path(char *out, size_t size) {
   const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -27,6 +29,11 @@ mz_status mz_history_open(mz_history **out, const char *path) {
   else
     free(history);
   return status;
+}
+
+mz_status mz_history_open_existing(mz_history **out, const char *path) {
+  *out = NULL;
+  return access(path, F_OK) != 0 && errno == ENOENT ? MZ_OK : mz_history_open(out, path);
 }
 
 void mz_history_close(mz_history *history) {

@@ -18,6 +18,8 @@ bool mz_history_default_path(char *out, size_t size);
  * oldest are removed. MZ_E_IO: there is no file and none can be made, or it is no file, or cannot be opened. MZ_E_CONFIG: the
  * file was written by a newer version (both are named), or is another program's database. *out is NULL after a failure. */
 mz_status mz_history_open(mz_history **out, const char *path);
+/* For who only reads: where there is no file, none is made, and *out is NULL, too. */
+mz_status mz_history_open_existing(mz_history **out, const char *path);
 /* Moves the write-ahead file's content into the file itself: a copy of it is then whole. NULL is fine. */
 void mz_history_close(mz_history *history);
 

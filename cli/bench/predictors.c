@@ -186,7 +186,7 @@ typedef struct subject {
 } subject;
 
 static mz_status open_subject(subject *it, const mz_bench *bench) {
-  MZ_TRY(mz_history_open(&it->history, bench->history));
+  MZ_TRY(mz_history_open_existing(&it->history, bench->history));
   MZ_TRY(mz_history_keys(it->history, &it->keys, &it->key_count));
   MZ_TRY(mz_history_pipelines(it->history, &it->pipelines, &it->pipeline_count));
   MZ_TRY(mz_alloc(&it->measured, 1, sizeof *it->measured));

@@ -55,7 +55,7 @@ static const mz_option options[] = {
 
 static mz_status read_pipelines(const char *path, mz_pipeline **out, int *count) {
   mz_history *history;
-  MZ_TRY(mz_history_open(&history, path));
+  MZ_TRY(mz_history_open_existing(&history, path));
   mz_status status = mz_history_pipelines(history, out, count);
   if (status == MZ_OK && *count == 0)
     status =

@@ -74,7 +74,7 @@ static mz_status read_history(subject *it, const mz_run_options *run, double cor
   mz_history_row *rows = NULL;
   mz_history_key key = {0};
   mz_history_key_of(&key, it->env, &it->settings, &it->state.model, cores, &it->outset.devices);
-  const mz_status opened = mz_history_open(&history, run->history ? run->history : "none");
+  const mz_status opened = mz_history_open_existing(&history, run->history ? run->history : "none");
   if (opened != MZ_OK) return opened == MZ_E_IO && run->history_optional ? MZ_OK : opened;
   int count = 0;
   const mz_status status = mz_history_read(history, &key, &it->outset.pipeline, HISTORY_ROWS, &rows, &count);

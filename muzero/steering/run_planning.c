@@ -57,7 +57,7 @@ static mz_status read_curves(const mz_curve_key *key, const mz_run_place *place,
     return mz_fail(MZ_E_CONFIG,
                    "--history none: a plan of a whole run is made from the history's learning curves; leave the flag out, or "
                    "name a file");
-  MZ_TRY(mz_history_open(&history, path));
+  MZ_TRY(mz_history_open_existing(&history, path));
   const mz_status status = mz_history_curves(history, key, &place->outset.pipeline, CURVES_MAX, curves, count);
   mz_history_close(history);
   return status;

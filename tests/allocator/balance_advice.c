@@ -113,6 +113,27 @@ static void more_is_added_in_order(void **state) {
   assert_string_equal(s.advice.skipped, "gpu: none; cpu: its own beta is 1.00");
 }
 
+/* A step that is too long for a limit is taken as far as the limit lets it. */
+static void more_is_added_up_to_a_limit(void **state) {
+  (void)state;
+  seen s = balanced();
+  s.p.bounds.cpu_max = 13;
+  set_cores(&s, 12);
+  set_stage(&s, USE, 0.6, 0.4, 0);
+  next_advice(&s);
+  assert_true(next_advice(&s)->change && s.advice.resource == MZ_RESOURCE_CPU);
+  assert_true(s.advice.from == 12 && s.advice.to == 13 && s.advice.plan.values[MAKERS] == 9);
+
+  s = balanced();
+  set_stage(&s, MAKE, 0.6, 0, 0.4);
+  set_stage(&s, USE, 0.6, 0.4, 0);
+  s.p.settings.gib_hour = 1000;
+  s.p.bounds.memory_max = mz_plan_bytes(&s.p.pipeline, &s.p.plan, NULL, 0) + 2.5 * s.p.pipeline.queues[0].bytes;
+  next_advice(&s);
+  assert_true(next_advice(&s)->change && s.advice.resource == MZ_RESOURCE_MEMORY);
+  assert_int_equal(s.advice.plan.values[SHELF], 18);
+}
+
 static void nothing_is_advised_of_what_was_not_measured(void **state) {
   (void)state;
   seen s = balanced();
@@ -218,6 +239,7 @@ int main(void) {
       cmocka_unit_test(an_advice_that_was_not_followed_rests_too),
       cmocka_unit_test(less_is_taken_in_order),
       cmocka_unit_test(more_is_added_in_order),
+      cmocka_unit_test(more_is_added_up_to_a_limit),
       cmocka_unit_test(nothing_is_advised_of_what_was_not_measured),
       cmocka_unit_test(a_step_is_a_quarter_at_the_most),
       cmocka_unit_test(growth_fits_what_is_free),

@@ -25,6 +25,9 @@ static void test_default_path(void **state) {
 static void test_none_does_nothing(void **state) {
   (void)state;
   mz_history *history = (mz_history *)1;
+  assert_int_equal(mz_history_open_existing(&history, "none"), MZ_OK);
+  assert_null(history);
+  history = (mz_history *)1;
   assert_int_equal(mz_history_open(&history, "none"), MZ_OK);
   assert_null(history);
   const mz_pipeline p = bakery();
@@ -178,6 +181,29 @@ static void test_columns_can_be_read_by_people(void **state) {
   assert_string_equal(ask_sql("history.db", "PRAGMA user_version"), "5");
 }
 
+static void test_a_reader_makes_no_file(void **state) {
+  (void)state;
+  mz_history *history = (mz_history *)1;
+  mz_history_key *keys;
+  mz_pipeline *pipelines;
+  int count = -1;
+  assert_int_equal(mz_history_open_existing(&history, in_folder("unmade/history.db")), MZ_OK);
+  assert_null(history);
+  assert_int_equal(access(in_folder("unmade"), F_OK), -1);
+  assert_int_equal(mz_history_keys(history, &keys, &count), MZ_OK);
+  assert_int_equal(count, 0);
+  free(keys);
+  assert_int_equal(mz_history_pipelines(history, &pipelines, &count), MZ_OK);
+  assert_int_equal(count, 0);
+  free(pipelines);
+  assert_int_equal(mz_history_open(&history, in_folder("made.db")), MZ_OK);
+  mz_history_close(history);
+  assert_int_equal(mz_history_open_existing(&history, in_folder("made.db")), MZ_OK);
+  assert_non_null(history);
+  mz_history_close(history);
+  assert_int_equal(mz_history_open_existing(&history, folder), MZ_E_IO);
+}
+
 static void test_a_path_that_cannot_be(void **state) {
   (void)state;
   mz_history *history = (mz_history *)1;
@@ -296,6 +322,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_rows_of_other_pipelines_are_left_out, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_row_without_a_time_is_not_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_columns_can_be_read_by_people, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_reader_makes_no_file, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_path_that_cannot_be, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_pipelines_are_kept_by_key, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_oldest_rows_are_removed, set_up, tear_down),

@@ -183,6 +183,22 @@ static void test_contradictions_name_both_keys(void **state) {
                        "limits.cpu_max: 0.5 cores; a run takes one core at least; nearest valid value: 1");
 }
 
+static void test_cost_needs_a_price(void **state) {
+  (void)state;
+  static const char *const free_of_charge[] = {"allocate.objective=cost", "prices.core_hour=0", "prices.gib_hour=0", NULL};
+  fixture f;
+  init(&f);
+  for (int i = 0; free_of_charge[i]; i++) set(&f, free_of_charge[i]);
+  mz_bounds bounds;
+  assert_int_equal(mz_bounds_resolve(&bounds, &f.values, &machine), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "prices.core_hour and prices.gib_hour are 0"));
+  set(&f, "prices.gib_hour=0.1");
+  assert_int_equal(mz_bounds_resolve(&bounds, &f.values, &machine), MZ_OK);
+  set(&f, "prices.gib_hour=0");
+  set(&f, "allocate.objective=time");
+  assert_int_equal(mz_bounds_resolve(&bounds, &f.values, &machine), MZ_OK);
+}
+
 static void expect_beyond(const char *pair, const char *message) {
   fixture f;
   init(&f);
@@ -314,6 +330,7 @@ int main(void) {
       cmocka_unit_test(test_limits_cut_the_grant_and_are_cut_by_it),
       cmocka_unit_test(test_memory_is_bounded_by_what_is_known),
       cmocka_unit_test(test_contradictions_name_both_keys),
+      cmocka_unit_test(test_cost_needs_a_price),
       cmocka_unit_test(test_leasts_beyond_the_grant_say_by_how_much),
       cmocka_unit_test(test_more_threads_than_cores_are_refused_below_the_grant_only),
       cmocka_unit_test(test_each_limit_refuses_by_its_name),
