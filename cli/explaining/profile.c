@@ -138,21 +138,14 @@ static bool stopping(void *context) {
   return mz_signals_stopping();
 }
 
-static void print_plan(const cJSON *plan) {
-  const cJSON *knob;
-  cJSON_ArrayForEach(knob, plan) printf(" %s %.0f", mz_knob_setting(knob->string), knob->valuedouble);
-  printf("\n");
-}
-
 static void print_result(const cJSON *result, const char *history) {
   const cJSON *row;
   char shown[MZ_SHOWN_SIZE];
   printf("%12s  %-10s plan\n", "ms a round", "source");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "plans")) {
     if (!isfinite(mz_json_number_or_nan(row, "median_s"))) continue;
-    printf("%12.4g  %-10s", 1e3 * mz_json_number_or_nan(row, "median_s"),
-           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "source")));
-    print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
+    printf("%12.4g  %-10s %s\n", 1e3 * mz_json_number_or_nan(row, "median_s"), mz_json_text_or_empty(row, "source"),
+           mz_json_text_or_empty(row, "text"));
   }
   const double noise = mz_json_number_or_nan(result, "noise");
   printf("\n");
@@ -162,8 +155,7 @@ static void print_result(const cJSON *result, const char *history) {
     printf("nothing was measured\n");
     return;
   }
-  printf("fastest %.4g ms a round:", 1e3 * mz_json_number_or_nan(result, "best_s"));
-  print_plan(cJSON_GetObjectItemCaseSensitive(result, "best"));
+  printf("fastest %.4g ms a round: %s\n", 1e3 * mz_json_number_or_nan(result, "best_s"), mz_json_text_or_empty(result, "best_text"));
   const double ratio = mz_json_number_or_nan(result, "ratio"), low = mz_json_number_or_nan(result, "ratio_low");
   if (isnan(ratio))
     printf("it was not measured again, so it may only have been lucky\n");
@@ -186,9 +178,9 @@ static void print_agreement(const cJSON *result) {
   const cJSON *row;
   printf("%12s %12s %8s  plan\n", "measured, ms", "simulated", "error");
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "plans")) {
-    printf("%12.4g %12.4g %+7.1f%% ", 1e3 * mz_json_number_or_nan(row, "measured_s"),
-           1e3 * mz_json_number_or_nan(row, "simulated_s"), 100 * mz_json_number_or_nan(row, "error"));
-    print_plan(cJSON_GetObjectItemCaseSensitive(row, "plan"));
+    printf("%12.4g %12.4g %+7.1f%%  %s\n", 1e3 * mz_json_number_or_nan(row, "measured_s"),
+           1e3 * mz_json_number_or_nan(row, "simulated_s"), 100 * mz_json_number_or_nan(row, "error"),
+           mz_json_text_or_empty(row, "text"));
   }
   printf("\n");
   print_percent("error", result, "median_error", "p90_error");

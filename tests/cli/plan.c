@@ -34,6 +34,11 @@ static void test_what_was_measured_counts(void **state) {
   process p = {0};
   process_run(&p, "profile", "tictactoe", TINY, "--plans", "8", "--passes", "1", "--history", "h.db", "--json", NULL);
   assert_status(&p, 0);
+  cJSON *profiled = lines_at(p.out, -1);
+  const char *text = lines_string(profiled, "best_text"); /* what is the same in all plans is not in it */
+  assert_non_null(strstr(text, "cpu_actor "));
+  assert_null(strstr(text, "devices."));
+  cJSON_Delete(profiled);
   process_run(&p, "plan", "tictactoe", TINY, "--history", "h.db", "--json", NULL);
   assert_status(&p, 0);
   cJSON *answer = lines_at(p.out, -1);
