@@ -2,12 +2,17 @@
 #include "base/log.h"
 #include <string.h>
 
+static const double CLOSING_S = 2.5; /* a little more than workers give their environments */
+static const double DYING_S = 1;     /* a process's socket closes before it has ended */
+
 enum { TOLD_LINES = 12, JOINED_BYTES = MZ_WORKER_LINE_BYTES / 2 /* of the tail */ };
 
 void mz_worker_end(mz_worker_process *process, mz_worker_answer answer, double timeout_s, mz_worker_ending *out) {
   out->pid = (int)process->pid;
   mz_memory_file_tail(&process->log, out->tail, sizeof out->tail);
-  out->cpu_s = mz_worker_process_end(process, out->how, sizeof out->how);
+  const double patience_s = answer == MZ_WORKER_ANSWERED ? CLOSING_S : answer == MZ_WORKER_DIED ? DYING_S : 0;
+  if (answer == MZ_WORKER_ANSWERED) mz_worker_process_leave(process);
+  out->cpu_s = mz_worker_process_end(process, patience_s, out->how, sizeof out->how);
   if (answer == MZ_WORKER_SILENT)
     snprintf(out->how, sizeof out->how, "no answer in %g s (timeout=%g; a larger one waits longer)", timeout_s, timeout_s);
   if (answer == MZ_WORKER_ASTRAY) snprintf(out->how, sizeof out->how, "it answered another batch than it was sent");

@@ -14,7 +14,7 @@ typedef struct mz_worker_ending {
   char tail[MZ_WORKER_TAIL_BYTES]; /* the last that it wrote */
 } mz_worker_ending;
 
-/* Ends a process whose answer is other than MZ_WORKER_ANSWERED. */
+/* Ends a process by the answer that it gave last; one that answered may close its environments before. */
 void mz_worker_end(mz_worker_process *process, mz_worker_answer answer, double timeout_s, mz_worker_ending *out);
 /* Says in one line how it ended, with the last lines that it wrote: "exit status 1: … | ValueError: no door". */
 void mz_worker_ending_line(const mz_worker_ending *ending, char out[MZ_WORKER_LINE_BYTES]);

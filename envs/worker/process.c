@@ -16,6 +16,7 @@
 
 /* Descriptors in the new process. Ours are moved above them first, so that none is overwritten before it is used. */
 enum { SOCKET_FD = 3, PROGRAM_FD = 4, OBJECT_FD = 5, ABOVE = 10 };
+enum { LOOK_MS = 10 /* where the system does not tell of ends */ };
 
 static const char *python(void) {
   const char *named = getenv("MUZERO_PYTHON");
@@ -151,16 +152,42 @@ mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, cha
 
 static double seconds(const struct timeval *time) { return (double)time->tv_sec + 1e-6 * (double)time->tv_usec; }
 
-double mz_worker_process_end(mz_worker_process *process, char *how, size_t size) {
+void mz_worker_process_leave(const mz_worker_process *process) {
+  if (process->pid > 0) shutdown(process->socket, SHUT_WR);
+}
+
+static bool has_ended(const mz_worker_process *process) {
+  siginfo_t about = {0};
+  return waitid(P_PID, (id_t)process->pid, &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid == process->pid;
+}
+
+/* Returns whether the process ends by itself within that time. */
+static bool ends_in_time(const mz_worker_process *process, double patience_s) {
+  struct pollfd end = {.fd = process->end, .events = POLLIN};
+  const uint64_t until_ns = mz_clock_ns() + (uint64_t)(patience_s * 1e9);
+  for (;;) {
+    const uint64_t now_ns = mz_clock_ns();
+    if (has_ended(process)) return true;
+    if (now_ns >= until_ns) return false;
+    poll(&end, 1, process->end >= 0 ? (int)((until_ns - now_ns) / 1000000 + 1) : LOOK_MS);
+  }
+}
+
+double mz_worker_process_end(mz_worker_process *process, double patience_s, char *how, size_t size) {
   int state = 0;
   struct rusage used = {0};
+  const bool by_itself = process->pid <= 0 || ends_in_time(process, patience_s);
   if (process->pid > 0) {
     kill(process->pid, SIGKILL);  /* one that has ended already stays as it ended */
     kill(-process->pid, SIGKILL); /* what it has started: it leads a group of its own */
     while (wait4(process->pid, &state, 0, &used) < 0 && errno == EINTR) continue;
   }
-  if (WIFSIGNALED(state)) snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));
-  if (!WIFSIGNALED(state)) snprintf(how, size, "exit status %d", WEXITSTATUS(state));
+  if (!by_itself)
+    snprintf(how, size, "it closed its socket, and did not end, so it was killed");
+  else if (WIFSIGNALED(state))
+    snprintf(how, size, "killed by signal %d (%s)", WTERMSIG(state), strsignal(WTERMSIG(state)));
+  else
+    snprintf(how, size, "exit status %d", WEXITSTATUS(state));
   close_open(process->socket);
   close_open(process->end);
   mz_memory_file_free(&process->log);

@@ -1,5 +1,5 @@
 /* A worker: a process that plays environments, of Python or for the machine, and the socket, memory and log that it has in common with
- * the program. It ends when the socket's other end does, however the program ends. One thread at a time uses a worker. */
+ * the program. It ends within a few seconds of the socket's other end, however the program ends. One thread at a time uses a worker. */
 #pragma once
 #include "base/file/memory_file.h"
 #include "base/status.h"
@@ -40,5 +40,8 @@ bool mz_worker_process_send(const mz_worker_process *process, const char *messag
 mz_status mz_worker_process_share(mz_worker_process *process, size_t bytes, const char *message, bool *sent);
 /* Waits for a message; NUL-terminated, at most size − 1 bytes. */
 mz_worker_answer mz_worker_process_receive(const mz_worker_process *process, char *out, size_t size);
-/* Kills the process, waits for its end, and says how it ended: "killed by signal 9". Returns the CPU seconds that it used. */
-double mz_worker_process_end(mz_worker_process *process, char *how, size_t size);
+/* Tells the process that nothing more will be asked: it closes its environments and ends. */
+void mz_worker_process_leave(const mz_worker_process *process);
+/* Gives the process patience_s to end by itself, kills it then, and what it has started; says how it ended: "killed by signal 9". Returns
+ * the CPU seconds that it used. */
+double mz_worker_process_end(mz_worker_process *process, double patience_s, char *how, size_t size);

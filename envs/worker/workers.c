@@ -235,6 +235,7 @@ mz_status mz_env_workers_share(mz_env_workers *w, const mz_mailbox_layout *layou
 
 void mz_env_workers_free(mz_env_workers *w) {
   if (!w) return;
+  for (int i = 0; i < MZ_WORKERS_MAX; i++) mz_worker_process_leave(&w->items[i].process); /* they close at the same time */
   for (int i = 0; i < MZ_WORKERS_MAX; i++) {
     dismiss(w, &w->items[i]);
     pthread_mutex_destroy(&w->items[i].lock);

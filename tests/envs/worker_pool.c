@@ -365,13 +365,25 @@ static void test_none_outlives_the_program(void **state) {
     expect_none_outlives("make_starts_a_child", 1, false); /* which thread of it sees the end is chance */
 }
 
+/* An environment is closed when the program ends, and has some time for it. */
+static void test_environments_are_closed(void **state) {
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* as above */
+#endif
+  skip_without_python();
+  expect_none_outlives("close_tells", 2, false); /* the one that was described, and the one that was played */
+  expect_none_outlives("close_tells", 2, true);
+  expect_none_outlives("close_sleeps", 1, false);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_plays_the_same_games), cmocka_unit_test(test_workers_are_killed_while_the_number_changes),
       cmocka_unit_test(test_the_number_changes_within_moves), cmocka_unit_test(test_games_stay_with_their_worker),
       cmocka_unit_test(test_time_is_counted_and_never_falls), cmocka_unit_test(test_memory_is_counted),
       cmocka_unit_test(test_all_run_where_they_are_told),     cmocka_unit_test(test_one_that_begins_runs_where_it_is_told),
-      cmocka_unit_test(test_none_outlives_the_program),
+      cmocka_unit_test(test_none_outlives_the_program),       cmocka_unit_test(test_environments_are_closed),
   };
   setenv("MUZERO_PYTHON", "python3", 1);
   setenv("PYTHONPATH", STAND_INS, 1);

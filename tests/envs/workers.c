@@ -67,6 +67,8 @@ static const fault faults[] = {
     {"bare_python", "spiel:walk", .says = {"has no package open_spiel", "-m pip install open_spiel"}},
     /* the handshake, and sizes that cannot be */
     {"liar", "gym:version", .says = {"gym:version: the worker speaks version 99, this program 3"}},
+    {"liar", "gym:closes",
+     .says = {"the worker ended before it described the game: it closed its socket, and did not end, so it was killed"}},
     {"liar", "gym:no_json", .says = {"what is no description: hello"}},
     {"liar", "gym:few_actions", .says = {"the worker says actions 0; it takes whole numbers of 1 … 65536"}},
     {"liar", "gym:many_actions", .says = {"the worker says actions 1e+09"}},

@@ -7,6 +7,7 @@ the end of this process.
 """
 import array
 import ast
+import contextlib
 import difflib
 import importlib
 import json
@@ -39,6 +40,7 @@ ANSWER_AT = 24
 RESET, LOOK, TEXT = -1, -2, -3
 ACTIONS_MAX, NAMES_BYTES_MAX, BOUNDS_MAX, RULES_MAX = 1024, 40000, 256, 600
 ERROR_MAX = 2000  # characters; escaped, they fit a message
+CLOSING_S = 2  # that environments have to close
 REWARD_MAX = 3.4028234e38  # as the program keeps them
 # Options that are not the environment's.
 OPTIONS = "workers timeout limit reward_min reward_max return_min return_max import wrap grey size frames".split()

@@ -218,6 +218,11 @@ class Gym:
         self.memory = memory
         self.size, self.mask_at = start["obs_bytes"], start["mask_at"]
 
+    def close(self):
+        for env in self.environments.values():
+            with contextlib.suppress(Exception):  # nobody reads any more what it finds wrong
+                env.close()
+
     def mask_of(self, instance, info):
         """A byte for each action, 1 where it is legal: what the environment's action_masks() says, as for MaskablePPO, or else info's
         action_mask, as Taxi's. None where neither is there: all are legal."""

@@ -98,6 +98,9 @@ class Spiel:
         names = json.loads(text) if text else None
         return None if names is None or len(set(names)) < len(names) or names_are_too_long(names) else names
 
+    def close(self):
+        pass  # games hold nothing
+
     def describe(self):
         game = self.game
         kind = game.get_type()

@@ -9,10 +9,11 @@ def end():
 
 
 def end_with_the_program(control):
-    """Ends this process with the other end of the socket, also in the middle of a step."""
+    """Ends this process with the other end of the socket, also in the middle of a step: environments have some time to close."""
     poll = select.poll()
     poll.register(control, select.POLLRDHUP)
     poll.poll()
+    time.sleep(CLOSING_S)
     end()
 
 
@@ -58,9 +59,8 @@ def serve(control, game, memory):
         control.send(b".")
 
 
-def main():
-    control = socket.socket(fileno=3)
-    game = open_game(control)
+def answer(control, game):
+    """Returns when nothing more will be asked."""
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
         if not data:
@@ -75,6 +75,14 @@ def main():
         control.send(b".")
         serve(control, game, memory)
         return
+
+
+def main():
+    control = socket.socket(fileno=3)
+    game = open_game(control)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the program is gone
+        answer(control, game)
+    game.close()
 
 
 # A descriptor's path. Processes that multiprocessing starts by spawn or forkserver would look there for the main module.

@@ -95,6 +95,9 @@ class Env:
     def reset(self, *, seed=None, options=None):
         self.np_random = Draws(seed)
 
+    def close(self):
+        pass
+
 
 class Pole(Env):
     """A pole on a cart, to be kept upright."""
@@ -123,11 +126,19 @@ def raise_it():
     raise ValueError("the cart is gone")
 
 
-def sleep_with_a_child():
-    """Both tell the descriptor SLEEPERS who they are before they sleep."""
-    os.fork()
+def tell():
+    """The descriptor SLEEPERS is told who this is."""
     os.write(int(os.environ["SLEEPERS"]), struct.pack("i", os.getpid()))
+
+
+def tell_and_sleep():
+    tell()
     time.sleep(1000)
+
+
+def sleep_with_a_child():
+    os.fork()
+    tell_and_sleep()
 
 
 def start_a_child():
@@ -163,6 +174,8 @@ class Odd(Env):
 
     # fault: what happens in which method
     DEEDS = {
+        "close_tells": ("close", tell),
+        "close_sleeps": ("close", tell_and_sleep),
         "make_dies": ("make", lambda: os._exit(7)),
         "make_sleeps": ("make", lambda: time.sleep(1000)),
         "make_raises": ("make", raise_it),
@@ -231,6 +244,9 @@ class Odd(Env):
         reward = self.REWARDS.get(self.fault, 1.0) if is_late else 0.0
         return observation, reward, self.moves >= 10, False, {}
 
+    def close(self):
+        self.do("close")
+
 
 class Doors(Env):
     """A corridor of ten times three doors, of which one is open: `info` says which, or a mistake does. To take a closed one is an error."""
@@ -297,6 +313,9 @@ class Wrapper(Env):
 
     def step(self, action):
         return self.env.step(action)
+
+    def close(self):
+        self.env.close()
 
 
 class TimeLimit(Wrapper):
