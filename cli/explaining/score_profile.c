@@ -38,11 +38,12 @@ static void print_result(const cJSON *result, const char *history) {
   printf("cores  batch   seed  epochs  reached %-8s  best score  seconds\n", until);
   cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(result, "runs")) {
     const double reached = mz_json_number_or_nan(row, "reached");
-    char epoch[16] = "never";
+    char epoch[16] = "never", *seed = cJSON_PrintUnformatted(mz_json_item(row, "seed")); /* with all its digits */
     if (reached > 0) snprintf(epoch, sizeof epoch, "%.0f", reached);
-    printf("%5.0f %6.0f %6.0f %7.0f %16s %11.4g %8.3g\n", mz_json_number_or_nan(row, "cores"),
-           mz_json_number_or_nan(row, "batch_size"), mz_json_number_or_nan(row, "seed"), mz_json_number_or_nan(row, "epochs"),
-           epoch, mz_json_number_or_nan(row, "best"), mz_json_number_or_nan(row, "seconds"));
+    printf("%5.0f %6.0f %6s %7.0f %16s %11.4g %8.3g\n", mz_json_number_or_nan(row, "cores"),
+           mz_json_number_or_nan(row, "batch_size"), seed ? seed : "", mz_json_number_or_nan(row, "epochs"), epoch,
+           mz_json_number_or_nan(row, "best"), mz_json_number_or_nan(row, "seconds"));
+    cJSON_free(seed);
   }
   if (history && strcmp(history, "none") != 0) printf("kept in %s\n", mz_text_shown(history, shown));
 }

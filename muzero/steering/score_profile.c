@@ -214,7 +214,7 @@ static void note(profile *p, const mz_score_profile_progress *told) {
   cJSON *row = cJSON_CreateObject();
   cJSON_AddNumberToObject(row, "cores", told->cores);
   cJSON_AddNumberToObject(row, "batch_size", (double)told->batch_size);
-  cJSON_AddNumberToObject(row, "seed", (double)told->seed);
+  mz_json_add_u64(row, "seed", told->seed);
   cJSON_AddNumberToObject(row, "epochs", (double)told->epochs);
   cJSON_AddNumberToObject(row, "reached", told->reached);
   cJSON_AddNumberToObject(row, "best", told->best);

@@ -29,6 +29,10 @@ static void test_curves_are_measured(void **state) {
     assert_true(reached >= 1 && epochs == (2 * reached < 4 ? 2 * reached : 4));
   }
   cJSON_Delete(done);
+  process_run(&p, "profile", "tictactoe", TINY, "--score", "--seeds", "3", "--epochs", "1", "--until", "0.01", "--grid",
+              "cores=1;batch_size=16", "--history", "none", "--seed", "9007199254740993001", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, "9007199254740993003");
   process_free(&p);
 }
 
