@@ -1,8 +1,13 @@
 #include "muzero/derived_preset.h"
+#include "envs/chance.h"
 #include <math.h>
 
 /* Up to so many cells, fully connected layers learn in less time than convolutions. */
 enum { SMALL_BOARD = 16, SHORT_GAME = 64, BINS_MAX = 61, LARGE_OBSERVATION = 4096 };
+
+/* Where chance decides at least this share of moves, of so many that were compared, plans of several moves are worth nothing. */
+enum { COMPARED_LEAST = 100 };
+static const double CHANCE_LEAST = 0.25;
 
 /* The settings of a kind of game, as members of a JSON object. */
 #define EVERY_KIND                                                                                                               \
@@ -31,12 +36,18 @@ static const char against[] =
 #define LONG_ALONE                                                                                                               \
   EVERY_KIND                                                                                                                     \
   "  \"num_games\": 8, \"moves_per_round\": 64, \"loop_count\": 96,\n"                                                           \
-  "  \"discount\": 0.997, \"unroll_steps\": 5, \"simulations\": 16,\n"                                                           \
-  "  \"learning_rate\": 0.001, \"weight_average\": 0.995, \"loss\": {\"consistency_weight\": 1},\n"                              \
+  "  \"discount\": 0.997, \"simulations\": 16, \"learning_rate\": 0.001, \"weight_average\": 0.995,\n"                           \
   "  \"replay\": {\"segment_moves\": 32, \"min_fill\": 2000},\n"                                                                 \
   "  \"train\": {\"horizon\": 90000, \"phase_rounds\": 20, \"updates\": 90000}, \"eval\": {\"games\": 20},\n"
-static const char long_costs[] = LONG_ALONE "  \"td_steps\": 20, \"search\": {\"algorithm\": \"gumbel\"},\n";
-static const char long_gains[] = LONG_ALONE "  \"td_steps\": 50, \"search\": {\"algorithm\": \"puct\", \"spread_min\": 0.1},\n";
+#define PLANNED "  \"unroll_steps\": 5, \"loss\": {\"consistency_weight\": 1},\n"
+static const char long_costs[] = LONG_ALONE PLANNED "  \"td_steps\": 20, \"search\": {\"algorithm\": \"gumbel\"},\n";
+static const char long_gains[] =
+    LONG_ALONE PLANNED "  \"td_steps\": 50, \"search\": {\"algorithm\": \"puct\", \"spread_min\": 0.1},\n";
+
+/* Where chance decides after moves, the model knows their mean and no more: what it says of a second move is of no position. Moves are
+ * worth nearly the same, and what they differ by is small beside a value's error (docs/results/gymnasium.md, FrozenLake). */
+static const char long_chance[] = LONG_ALONE "  \"unroll_steps\": 1, \"td_steps\": 50,\n"
+                                             "  \"search\": {\"algorithm\": \"puct\", \"max_depth\": 1, \"spread_min\": 1},\n";
 
 /* Updates cost more than moves: many games, each move trained on three times (docs/results/minatar.md, gymnasium.md: Pong). */
 static const char long_pictures[] = EVERY_KIND
@@ -61,8 +72,16 @@ static int bins_for(float min, float max, bool transform) {
   return whole < 3 ? 3 : whole;
 }
 
+static mz_status find_chance(const mz_env *env, bool *chance) {
+  mz_chance found;
+  MZ_TRY(mz_chance_measure(env, &found));
+  *chance = found.compared >= COMPARED_LEAST && found.differing >= CHANCE_LEAST * found.compared;
+  return MZ_OK;
+}
+
 mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
   enum { ROOM = 2048 };
+  bool chance = false;
   const mz_spec *spec = &env->spec;
   const bool two = spec->players == 2, is_board = spec->obs_shape[0] * spec->obs_shape[1] > SMALL_BOARD;
   const bool is_short = two || (spec->max_moves > 0 && spec->max_moves <= SHORT_GAME);
@@ -70,6 +89,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       fmaxf(fmaxf(fabsf(spec->return_min), fabsf(spec->return_max)), fmaxf(fabsf(spec->reward_min), fabsf(spec->reward_max)));
   const bool transform = reach > 10;
   const bool large = mz_spec_obs_bytes(spec) > LARGE_OBSERVATION; /* replay would take gigabytes */
+  if (!is_short && !is_board) MZ_TRY(find_chance(env, &chance));
   MZ_TRY(mz_alloc(text, ROOM, 1));
   const int length = snprintf(
       *text, ROOM,
@@ -82,6 +102,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       : is_short              ? short_alone
       : is_board              ? long_pictures
       : spec->return_max <= 0 ? long_costs
+      : chance                ? long_chance
                               : long_gains,
       !is_board  ? vector
       : is_short ? board

@@ -30,6 +30,7 @@ typedef enum mz_purpose {
   MZ_RNG_PRACTICE = 20,
   MZ_RNG_COURSE = 21,
   MZ_RNG_PERMUTATION = 22,
+  MZ_RNG_PROBE = 23,
 } mz_purpose;
 
 typedef struct mz_rng {

@@ -143,6 +143,11 @@ typedef enum mz_course_use {
 static inline mz_rng mz_stream_course(uint64_t seed, mz_course_use use, int ordinal) {
   return mz_rng_at(seed, MZ_RNG_COURSE, (uint32_t)ordinal, (uint64_t)use);
 }
+/* Random play that shows where chance decides (envs/chance.h): what is drawn for the move of that number. */
+typedef enum mz_chance_use { MZ_CHANCE_RESET, MZ_CHANCE_CHOICE, MZ_CHANCE_MOVE, MZ_CHANCE_TWIN } mz_chance_use;
+static inline mz_rng mz_stream_chance_probe(mz_chance_use use, int move) {
+  return mz_rng_at(0, MZ_RNG_PROBE, (uint32_t)use, (uint64_t)move);
+}
 /* Permutations of observations under a hypothesis of no effect: of the test with this number. */
 static inline mz_rng mz_stream_permutation(uint64_t seed, int test, int permutation) {
   return mz_rng_at(seed, MZ_RNG_PERMUTATION, (uint32_t)test, (uint64_t)permutation);

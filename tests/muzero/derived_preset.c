@@ -25,6 +25,12 @@ static void derive(const mz_env *env, mz_settings *settings) {
   free(text);
 }
 
+static const mz_env *named(const char *name) {
+  const mz_env *env;
+  if (mz_env_find(name, &env) != MZ_OK) fail_msg("%s", mz_message());
+  return env;
+}
+
 static void test_every_environment_gets_valid_settings(void **state) {
   (void)state;
   for (int i = 0; i < mz_env_count(); i++) {
@@ -43,7 +49,7 @@ static void test_every_environment_gets_valid_settings(void **state) {
 static void test_ranges_follow_from_the_numbers(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = *mz_env_at(0);
+  mz_env env = *named("cartpole");
   env.spec = (mz_spec){.obs_shape = {1, 1, 4},
                        .obs_size = 4,
                        .actions = 2,
@@ -64,11 +70,18 @@ static void test_ranges_follow_from_the_numbers(void **state) {
   assert_true(settings.replay.discount < 1);
 }
 
-/* A game for one of an observation of that shape. */
-static mz_env game_alone(int height, int width, int channels) {
+/* A game for one of pictures, which is looked at only. */
+static mz_env game_of_pictures(int size, int channels) {
   mz_env env = *mz_env_at(0);
   env.spec = (mz_spec){
-      .obs_shape = {height, width, channels}, .obs_size = height * width * channels, .actions = 4, .players = 1, .symmetries = 1};
+      .obs_shape = {size, size, channels}, .obs_size = size * size * channels, .actions = 4, .players = 1, .symmetries = 1};
+  return env;
+}
+
+/* A game for one of vectors, which is played, too. */
+static mz_env game_of_vectors(void) {
+  mz_env env = *named("cartpole");
+  env.spec.return_min = env.spec.return_max = env.spec.reward_min = env.spec.reward_max = 0;
   return env;
 }
 
@@ -76,7 +89,7 @@ static mz_env game_alone(int height, int width, int channels) {
 static void test_long_games_alone_are_trained_on_most(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = game_alone(1, 1, 8);
+  mz_env env = game_of_vectors();
   env.spec.max_moves = 1000;
   env.spec.reward_max = 1;
   env.spec.return_max = 9;
@@ -93,7 +106,7 @@ static void test_long_games_alone_are_trained_on_most(void **state) {
 static void test_games_of_costs_alone_are_explored(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = game_alone(1, 1, 8);
+  mz_env env = game_of_vectors();
   env.spec.max_moves = 500;
   env.spec.reward_min = -1;
   env.spec.return_min = -500;
@@ -105,11 +118,26 @@ static void test_games_of_costs_alone_are_explored(void **state) {
   assert_true(settings.search.spread_min > 0);
 }
 
+/* A model knows no more than the mean of what chance brings: searches look one move ahead there. */
+static void test_chance_is_not_planned_through(void **state) {
+  (void)state;
+  mz_settings settings;
+  mz_env env = *named("2048");
+  env.spec.obs_shape[0] = env.spec.obs_shape[1] = 1;
+  env.spec.obs_shape[2] = env.spec.obs_size;
+  derive(&env, &settings);
+  assert_true(settings.search.max_depth == 1 && settings.loss.unroll == 1 && settings.loss.consistency_weight == 0);
+  env = game_of_vectors(); /* draws where it begins, and then no more */
+  env.spec.return_max = 1;
+  derive(&env, &settings);
+  assert_true(settings.search.max_depth == 0 && settings.loss.unroll > 1 && settings.loss.consistency_weight > 0);
+}
+
 /* Values of a network that knows nothing are far above what most games bring, and targets that bootstrap keep them there. */
 static void test_long_games_of_pictures_begin_at_zero(void **state) {
   (void)state;
   mz_settings settings;
-  mz_env env = game_alone(16, 16, 8);
+  mz_env env = game_of_pictures(16, 8);
   env.spec.max_moves = 1000;
   env.spec.reward_max = 1;
   env.spec.return_max = 900;
@@ -151,9 +179,10 @@ static void test_large_observations_are_packed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_games_of_costs_alone_are_explored),    cmocka_unit_test(test_every_environment_gets_valid_settings),
-      cmocka_unit_test(test_ranges_follow_from_the_numbers),       cmocka_unit_test(test_long_games_alone_are_trained_on_most),
-      cmocka_unit_test(test_long_games_of_pictures_begin_at_zero), cmocka_unit_test(test_large_observations_are_packed),
+      cmocka_unit_test(test_games_of_costs_alone_are_explored),     cmocka_unit_test(test_chance_is_not_planned_through),
+      cmocka_unit_test(test_every_environment_gets_valid_settings), cmocka_unit_test(test_ranges_follow_from_the_numbers),
+      cmocka_unit_test(test_long_games_alone_are_trained_on_most),  cmocka_unit_test(test_long_games_of_pictures_begin_at_zero),
+      cmocka_unit_test(test_large_observations_are_packed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
