@@ -1,23 +1,31 @@
 #include "cli/evaluation/gtp_engine.h"
+#include "base/machine/clock.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { LIFE_FD = 3, PATIENCE_MS = 2000, POLL_MS = 10 };
+
+/* What watches over the command, which a shell often has for a child that would outlive it: all that it starts is of one group, and
+ * ends when the command ends, or when nobody holds the other end of LIFE_FD any more, however that came. */
+static const char watcher[] = "exec 4<&0; { sh -c \"$1\" <&4 3<&- 4<&-; kill -9 0; } & exec <&- 4<&- >&-; read x <&3; kill -9 0";
+
 /* In the new process: only what a signal handler may do, for other threads are not there to let go of their locks. */
-static _Noreturn void become(const char *command, int in, int out) {
+static _Noreturn void become(const char *command, int in, int out, int life) {
   sigset_t none; /* threads of ours block signals */
   sigemptyset(&none), sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL), signal(SIGXFSZ, SIG_DFL);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0) execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+  setpgid(0, 0);
+  if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(life, LIFE_FD) >= 0 && fcntl(LIFE_FD, F_SETFD, 0) == 0)
+    execl("/bin/sh", "sh", "-c", watcher, "sh", command, (char *)NULL);
   _exit(127);
 }
 
@@ -26,41 +34,70 @@ static void close_open(int fd) {
 }
 
 mz_status mz_gtp_engine_start(mz_gtp_engine *engine, const char *command) {
-  int down[2] = {-1, -1}, up[2] = {-1, -1};
+  int down[2] = {-1, -1}, up[2] = {-1, -1}, life[2] = {-1, -1};
   mz_status status = MZ_OK;
-  *engine = (mz_gtp_engine){.command = command};
-  if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0)
+  *engine = (mz_gtp_engine){.command = command, .life = -1};
+  if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0 || pipe2(life, O_CLOEXEC) != 0)
     MZ_TRY_CLEANUP(mz_fail(MZ_E_IO, "gtp:%s: no pipe: %s", command, strerror(errno)));
   engine->pid = fork();
   if (engine->pid < 0) MZ_TRY_CLEANUP(mz_fail(MZ_E_IO, "gtp:%s: no process: %s", command, strerror(errno)));
-  if (engine->pid == 0) become(command, down[0], up[1]);
+  if (engine->pid == 0) become(command, down[0], up[1], life[0]);
+  setpgid(engine->pid, engine->pid); /* whoever comes first */
+  engine->life = life[1];
+  life[1] = -1;
   engine->to = fdopen(down[1], "w");
   if (engine->to) down[1] = -1;
   engine->from = fdopen(up[0], "r");
   if (engine->from) up[0] = -1;
   if (!engine->to || !engine->from) status = mz_fail(MZ_E_MEMORY, "gtp:%s: no memory for a pipe", command);
 cleanup:
-  for (int i = 0; i < 2; i++) close_open(down[i]), close_open(up[i]);
+  for (int i = 0; i < 2; i++) close_open(down[i]), close_open(up[i]), close_open(life[i]);
   return status;
 }
 
-static void wait_for(pid_t pid) {
-  enum { POLLS = 200, POLL_US = 10000 }; /* 2 seconds */
-  for (int i = 0; i < POLLS; i++) {
-    if (waitpid(pid, NULL, WNOHANG) != 0) return;
-    usleep(POLL_US);
+/* The answer to "quit": a program whose answer nobody takes would be killed by giving it. */
+static void read_farewell(FILE *from, uint64_t until_ns) {
+  enum { MOST = 1 << 16 };
+  struct pollfd wait = {.fd = fileno(from), .events = POLLIN};
+  char text[512], last = 0;
+  if (fcntl(wait.fd, F_SETFL, O_NONBLOCK) != 0) return;
+  for (size_t length = 0, got; length < MOST; length += got) {
+    errno = 0;
+    got = fread(text, 1, sizeof text, from);
+    for (size_t i = 0; i < got; i++) {
+      if (text[i] == '\r') continue;
+      if (text[i] == '\n' && last == '\n') return;
+      last = text[i];
+    }
+    if (got == sizeof text) continue;
+    if (feof(from) || errno != EAGAIN) return;
+    clearerr(from);
+    const uint64_t now_ns = mz_clock_ns();
+    if (now_ns >= until_ns || poll(&wait, 1, (int)((until_ns - now_ns) / 1000000 + 1)) <= 0) return;
   }
-  kill(pid, SIGKILL);
+}
+
+static void wait_for(pid_t pid, uint64_t until_ns) {
+  while (mz_clock_ns() < until_ns) {
+    if (waitpid(pid, NULL, WNOHANG) != 0) return;
+    usleep(1000 * POLL_MS);
+  }
+  kill(-pid, SIGKILL);
   waitpid(pid, NULL, 0);
 }
 
 void mz_gtp_engine_stop(mz_gtp_engine *engine) {
+  const uint64_t until_ns = mz_clock_ns() + 1000000ull * PATIENCE_MS;
   if (engine->to) {
     fputs("quit\n", engine->to);
     fclose(engine->to);
   }
+  if (engine->to && engine->from) read_farewell(engine->from, until_ns);
   if (engine->from) fclose(engine->from);
-  if (engine->pid > 0) wait_for(engine->pid);
+  if (engine->pid > 0) {
+    wait_for(engine->pid, until_ns);
+    close_open(engine->life);
+  }
   *engine = (mz_gtp_engine){0};
 }
 

@@ -26,7 +26,6 @@ static int make_runs(void **state) {
   train("tictactoe", "rival", "2");
   train("cartpole", "pole", "1");
   train("allocation", "plans", "1");
-  train("pig", "dice", "1");
   return 0;
 }
 
@@ -264,54 +263,6 @@ static void test_openings_in_training(void **state) {
   process_free(&p);
 }
 
-/* The same agent once beside ours and once as a program of its own: the same games. */
-static void test_a_program_that_speaks_gtp(void **state) {
-  (void)state;
-  process p = {0};
-  cJSON *results[2];
-  static const char *const opponents[] = {"--opponent ./rival --opponent-sims 3",
-                                          "--opponent \"gtp:$MUZERO gtp rival --sims 3\""};
-  for (int i = 0; i < 2; i++) {
-    char command[256];
-    snprintf(command, sizeof command, "$MUZERO eval agent %s --games 14 --sims 5 --threads 2 --json", opponents[i]);
-    assert_int_equal(process_shell(&p, command), 0);
-    results[i] = lines_at(p.out, 0);
-    cJSON_DeleteItemFromObject(results[i], "opponent");
-    cJSON_DeleteItemFromObject(results[i], "opponent_sims");
-    cJSON_DeleteItemFromObject(results[i], "score_name");
-  }
-  assert_true(cJSON_Compare(results[0], results[1], true));
-  for (int i = 0; i < 2; i++) cJSON_Delete(results[i]);
-  process_free(&p);
-}
-
-static void test_programs_that_do_not_play_on(void **state) {
-  (void)state;
-#define ANSWERS(moves) "gtp:while read c; do case \"$c\" in genmove*) echo '" moves "';; *) echo =;; esac; echo; done"
-  process p = {0};
-  process_run(&p, "eval", "agent", "--opponent", ANSWERS("= resign"), "--games", "6", "--json", NULL);
-  assert_status(&p, 0);
-  cJSON *result = lines_at(p.out, 0);
-  assert_int_equal((int)lines_number(result, "win"), 6);
-  cJSON_Delete(result);
-  process_free(&p);
-  static const refusal wrong[] = {
-      {{"eval", "agent", "--opponent", "gtp:"}, 2, "needs a command"},
-      {{"eval", "agent", "--opponent", "qwertz"},
-       2,
-       "there are random, rule, perfect, mcts:SIMS, all, gtp:COMMAND and the path of a RUN"},
-      {{"eval", "pole", "--opponent", "gtp:false"}, 2, "alone"},
-      {{"eval", "dice", "--opponent", "gtp:false"}, 2, "pig has chance, which each program would draw by itself"},
-      {{"eval", "agent", "--opponent", "gtp:false"}, 5, "ended instead of answering \"boardsize 3\""},
-      {{"eval", "agent", "--opponent", "gtp:cat"}, 5, "not GTP: \"boardsize 3\""},
-      {{"eval", "agent", "--opponent", "gtp:echo '? no'; echo; cat"}, 3, "refuses \"boardsize 3\": no"},
-      {{"eval", "agent", "--opponent", ANSWERS("= z9")}, 3, "to \"z9\" after"},
-      {{"eval", "agent", "--opponent", "gtp:false", "--opponent-sims", "3"}, 2, "its own flags"},
-      {{"eval", "agent", "--opponent", "gtp:false", "--positions", "3"}, 2, "--positions"},
-  };
-  assert_refused(wrong, sizeof wrong / sizeof wrong[0]);
-}
-
 /* A game for one: who plays the same starts beside the agent. */
 static void test_beside_others(void **state) {
   (void)state;
@@ -383,8 +334,6 @@ int main(void) {
       cmocka_unit_test(test_ladder),
       cmocka_unit_test(test_ladder_of_what_is_whole),
       cmocka_unit_test(test_openings_in_training),
-      cmocka_unit_test(test_a_program_that_speaks_gtp),
-      cmocka_unit_test(test_programs_that_do_not_play_on),
       cmocka_unit_test(test_beside_others),
       cmocka_unit_test(test_what_does_not_go_together),
   };
