@@ -222,14 +222,6 @@ static int share_games(const mz_match *match, int threads, int *slots) {
 
 static double points_of(double game_return) { return game_return > 0 ? 1 : game_return < 0 ? 0 : 0.5; }
 
-/* Mean points of the games first, first + stride … before `end`. */
-static double mean_points(const double *returns, int first, int stride, int end) {
-  double sum = 0;
-  int n = 0;
-  for (int game = first; game < end; game += stride, n++) sum += points_of(returns[game]);
-  return sum / n;
-}
-
 /* Whether the same seats always play the same game. */
 static mz_status find_repetition(const mz_match *m, bool *repeats) {
   bool differ = true;
@@ -239,17 +231,39 @@ static mz_status find_repetition(const mz_match *m, bool *repeats) {
   return MZ_OK;
 }
 
-/* Means of games that depend on each other, for mz_points_interval; how many. units: [games]. */
-static int independent_units(const mz_match *m, bool repeats, const double *returns, double *units) {
+typedef struct unit { /* games that depend on each other: first, first + stride … before `end` */
+  int first, stride, end;
+} unit;
+
+static unit unit_at(const mz_match *m, bool repeats, int i) {
+  if (repeats) return (unit){i, 2, m->games};
+  if (m->openings > 0) return (unit){2 * i, 1, 2 * i + 2 < m->games ? 2 * i + 2 : m->games};
+  return (unit){i, 1, i + 1};
+}
+
+static int count_units(const mz_match *m, bool repeats) {
+  if (repeats) return m->games < 2 ? m->games : 2;
+  return m->openings > 0 ? (m->games + 1) / 2 : m->games;
+}
+
+static double mean_points(const double *returns, unit u) {
+  double sum = 0;
   int n = 0;
-  if (repeats) {
-    for (; n < 2 && n < m->games; n++) units[n] = mean_points(returns, n, 2, m->games);
-  } else if (m->openings > 0) {
-    for (; 2 * n < m->games; n++) units[n] = mean_points(returns, 2 * n, 1, 2 * n + 2 < m->games ? 2 * n + 2 : m->games);
-  } else {
-    for (; n < m->games; n++) units[n] = points_of(returns[n]);
+  for (int game = u.first; game < u.end; game += u.stride, n++) sum += points_of(returns[game]);
+  return sum / n;
+}
+
+/* Half width of the 95 % interval of the mean return, from the units' sums of what their games differ from it. */
+static double interval_of_mean(const mz_match *m, bool repeats, const double *returns, double mean) {
+  const int count = count_units(m, repeats);
+  double squares = 0;
+  for (int i = 0; i < count; i++) {
+    const unit u = unit_at(m, repeats, i);
+    double apart = 0;
+    for (int game = u.first; game < u.end; game += u.stride) apart += returns[game] - mean;
+    squares += apart * apart;
   }
-  return n;
+  return count > 1 ? 1.96 * sqrt(squares * count / (count - 1)) / m->games : NAN;
 }
 
 static void evaluation_of(const mz_match *m, bool repeats, const double *returns, double *units, mz_evaluation *out) {
@@ -262,9 +276,12 @@ static void evaluation_of(const mz_match *m, bool repeats, const double *returns
   }
   mz_evaluation_conclude(out, square_sum);
   if (m->env->spec.players == 1) return;
-  const mz_interval interval = mz_points_interval(units, independent_units(m, repeats, returns, units));
+  const int count = count_units(m, repeats);
+  for (int i = 0; i < count; i++) units[i] = mean_points(returns, unit_at(m, repeats, i));
+  const mz_interval interval = mz_points_interval(units, count);
   out->points.low = interval.low;
   out->points.high = interval.high;
+  if (count < m->games) out->ci95 = interval_of_mean(m, repeats, returns, out->mean_return);
 }
 
 void mz_evaluation_of(const mz_match *m, const double *returns, double *units, mz_evaluation *out) {

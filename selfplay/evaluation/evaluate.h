@@ -11,8 +11,8 @@
 typedef struct mz_evaluation { /* of side 0 of a match */
   int64_t games;
   double mean_return;      /* two players: in [−1, 1] where a game pays at its end */
-  double std, ci95;        /* sample deviation of the returns; half width of the normal 95 % interval of their mean, NAN
-                            * of one game and where every line was played */
+  double std, ci95;        /* sample deviation of the returns; half width of the normal 95 % interval of their mean, by the
+                            * units of mz_evaluate; NAN of one unit and where every line was played */
   int64_t win, draw, loss; /* two-player games, by the sign of the return; a single-player game counts in none */
   mz_interval points;      /* share of the points, a draw being half, with its 95 % interval (points.h); zeros for one player */
   mz_tally by_seat[2];     /* seat that side 0 had: 0 moves first */
@@ -40,7 +40,7 @@ typedef struct mz_match {
 
 /* The games are shared by the threads of the pool (NULL: the caller's), each of which plays several at once, searches their
  * positions together, and takes up the next game when one ends. returns: of side 0, after the opening, [games] or NULL. Units of
- * the interval of points are games; with openings, pairs of games that begin alike; of agents who repeat themselves, seats.
+ * both intervals are games; with openings, pairs of games that begin alike; of agents who repeat themselves, seats.
  * MZ_E_CONFIG for an opponent in a game for one. */
 mz_status mz_evaluate(const mz_match *match, mz_pool *pool, mz_evaluation *out, double *returns);
 /* Refuses, with MZ_E_CONFIG beginning with `where`, environments of which not every line can be played: with chance, in moves or in how

@@ -189,8 +189,10 @@ static void test_rivals(void **unused) {
   }
   /* Two games are all that was seen, however many were played. */
   const double seats[2] = {(there[0] + 1) / 2, (there[1] + 1) / 2};
-  const mz_interval expected = mz_points_interval(seats, 2), points = evaluate(&one.agent, NULL, &two.agent, 60, NULL).points;
+  const mz_evaluation sixty = evaluate(&one.agent, NULL, &two.agent, 60, NULL);
+  const mz_interval expected = mz_points_interval(seats, 2), points = sixty.points;
   assert_true(points.low == expected.low && points.high == expected.high && points.high - points.low > 0.5);
+  assert_true(fabs(sixty.ci95 - 1.96 * fabs(there[0] - there[1]) / 2) < 1e-12);
   test_agent_deinit(&one);
   test_agent_deinit(&two);
 }
@@ -233,6 +235,7 @@ static void test_openings_come_in_pairs(void **unused) {
   assert_true(e.points.estimate == 0.5);
   const mz_interval nothing_but_draws = mz_points_interval((double[GAMES / 2]){[0 ... GAMES / 2 - 1] = 0.5}, GAMES / 2);
   assert_true(e.points.low == nothing_but_draws.low && e.points.high == nothing_but_draws.high);
+  assert_true(e.ci95 == 0); /* no opening gives anything else than 0 */
 
   match.sides[1].agent = &two.agent;
   e = played(&match, there);
@@ -244,7 +247,12 @@ static void test_openings_come_in_pairs(void **unused) {
   for (int i = 0; i < GAMES / 2; i++) units[i] = (there[2 * i] + there[2 * i + 1] + 2) / 4;
   mz_interval expected = mz_points_interval(units, GAMES / 2);
   assert_true(e.points.low == expected.low && e.points.high == expected.high);
-  match.games = GAMES - 1; /* the last opening from one seat only */
+  double squares = 0;
+  for (int i = 0; i < GAMES / 2; i++) squares += pow(there[2 * i] + there[2 * i + 1] - 2 * e.mean_return, 2) / 4;
+  assert_true(fabs(e.ci95 - 1.96 * sqrt(squares / (GAMES / 2 - 1) / (GAMES / 2))) < 1e-12);
+  match.games = 2;
+  assert_true(isnan(played(&match, NULL).ci95)); /* one opening tells nothing of how they differ */
+  match.games = GAMES - 1;                       /* the last opening from one seat only */
   units[GAMES / 2 - 1] = (there[GAMES - 2] + 1) / 2;
   expected = mz_points_interval(units, GAMES / 2);
   e = played(&match, NULL);
