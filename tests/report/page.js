@@ -111,6 +111,17 @@ function run(name, env, scores, more) {
   assert.ok(whole.textContent.includes("replay.raw_bytes: 1,073,741,824")); /* as --set calls it */
 }
 
+{ /* The line of the target that all runs have, which may be 0; none where they differ. */
+  const lines = (...targets) => {
+    const context = Object.assign(scripts(), { given: targets.map((target, i) => run("r" + i, "pong", [-21, -3], { target })) });
+    return vm.runInContext("var lines = []; curves = (options) => lines.push(options.line); drawCurves(given, 'wall_s'); lines", context);
+  };
+  assert.strictEqual(lines(0)[0].at, 0);
+  assert.strictEqual(lines(0, 0)[0].text, "target 0");
+  assert.strictEqual(lines(0, 5)[0], undefined);
+  assert.strictEqual(lines(undefined)[0], undefined);
+}
+
 /* ---- comparisons ---- */
 
 const ratio = (metric, ci95, more) => ({ a: "greedy", b: "rule", metric, ratio: 0.5, ci95, n: 12, claim: null, ...more });

@@ -84,7 +84,7 @@ function drawCurves(runs, clock) {
   const xs = (run) => column(run, name).map((x) => (isNumber(x) ? x / scale : x));
   const title = (run, label) => (single && label) || text(run.name);
   const series = (of, label) => runs.map((run) => ({ name: title(run, label), x: xs(run), y: column(run, of) }));
-  const targets = new Set(runs.map((run) => run.target).filter((target) => isNumber(target) && target !== 0));
+  const targets = new Set(runs.map((run) => run.target).filter(isNumber));
   const [target] = targets.size === 1 ? targets : [];
   const parts = [["policy_loss", "policy"], ["value_loss", "value"], ["reward_loss", "reward"],
     ["prequential_loss", "all three, of games not trained on yet"]];
