@@ -101,14 +101,28 @@ void mz_gtp_engine_stop(mz_gtp_engine *engine) {
   *engine = (mz_gtp_engine){0};
 }
 
-/* A response without its frame, "=ID TEXT" or "?ID TEXT" up to an empty line; false when the program ends before that. */
+/* As the protocol says of what arrives: no control characters, tabs are spaces. */
+static void clean(char *line, size_t length) {
+  char *to = line;
+  for (const char *from = line; from < line + length; from++) {
+    if (*from == '\t')
+      *to++ = ' ';
+    else if ((unsigned char)*from >= ' ' && *from != 127)
+      *to++ = *from;
+  }
+  *to = '\0';
+}
+
+/* A response without its frame, "=ID TEXT" or "?ID TEXT" up to an empty line, and without spaces behind it; false when the program
+ * ends before that. */
 static bool read_answer(mz_gtp_engine *engine, char *mark) {
   char *line = NULL;
   size_t size = 0, length = 0;
+  ssize_t got;
   bool begun = false, whole = false;
   engine->answer[0] = '\0';
-  while (!whole && getline(&line, &size, engine->from) > 0) {
-    line[strcspn(line, "\r\n")] = '\0';
+  while (!whole && (got = getline(&line, &size, engine->from)) > 0) {
+    clean(line, (size_t)got);
     const char *text = line;
     if (!begun && !*line) continue;
     if (!begun) {
@@ -122,6 +136,7 @@ static bool read_answer(mz_gtp_engine *engine, char *mark) {
     const int written = snprintf(engine->answer + length, room, "%s%s", length && *text ? " " : "", text);
     length += (size_t)written < room ? (size_t)written : room - 1;
   }
+  while (length > 0 && engine->answer[length - 1] == ' ') engine->answer[--length] = '\0';
   free(line);
   return whole;
 }

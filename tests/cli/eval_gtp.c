@@ -57,12 +57,17 @@ static void test_programs_that_do_not_play_on(void **state) {
   (void)state;
 #define ANSWERS(moves) "gtp:while read c; do case \"$c\" in genmove*) echo '" moves "';; *) echo =;; esac; echo; done"
   process p = {0};
-  process_run(&p, "eval", "agent", "--opponent", ANSWERS("= resign"), "--games", "6", "--json", NULL);
-  assert_status(&p, 0);
-  cJSON *result = lines_at(p.out, 0);
-  assert_int_equal((int)lines_number(result, "win"), 6);
-  cJSON_Delete(result);
-  process_free(&p);
+  /* With whatever a line may hold: an identity, spaces, tabs, control characters. */
+  static const char *const resigns[] = {ANSWERS("= resign"), ANSWERS("=7 resign"), ANSWERS("=\tresign  "), ANSWERS("= Resign \r"),
+                                        ANSWERS("\001= \033resign")};
+  for (size_t i = 0; i < sizeof resigns / sizeof resigns[0]; i++) {
+    process_run(&p, "eval", "agent", "--opponent", resigns[i], "--games", "6", "--json", NULL);
+    assert_status(&p, 0);
+    cJSON *result = lines_at(p.out, 0);
+    assert_int_equal((int)lines_number(result, "win"), 6);
+    cJSON_Delete(result);
+    process_free(&p);
+  }
   static const refusal wrong[] = {
       {{"eval", "agent", "--opponent", "gtp:"}, 2, "needs a command"},
       {{"eval", "agent", "--opponent", "qwertz"},
