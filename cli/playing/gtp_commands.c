@@ -143,7 +143,10 @@ static mz_status gg_undo(call *c) {
   char *end;
   long moves = c->count ? strtol(c->arguments[0], &end, 10) : 1;
   if ((c->count && *end) || moves < 0) return syntax(c);
-  if (moves > c->gtp->game.count) return refuse(c, "cannot undo");
+  const mz_live_game *game = &c->gtp->game;
+  long made = 0; /* an inserted pass goes with the move after it */
+  for (int i = 0; i < game->count; i++) made += !game->plies[i].inserted;
+  if (moves > made) return refuse(c, "cannot undo");
   for (; moves > 0; moves--) mz_live_game_undo(&c->gtp->game);
   return MZ_OK;
 }

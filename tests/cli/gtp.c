@@ -157,6 +157,8 @@ static void test_passes(void **state) {
   /* a side that is skipped passes, and takes that back with the move behind it */
   expect("go", "play b c3\nplay b b2\nmove_history\nundo\nmove_history\n",
          "= \n\n= \n\n= black B2\nwhite pass\nblack C3\n\n= \n\n= black C3\n\n");
+  expect("go", "play b c3\nplay b b2\ngg-undo 3\nlast_move\ngg-undo 2\nlast_move\n",
+         "= \n\n= \n\n? cannot undo\n\n= black B2\n\n= \n\n? no previous move known\n\n");
   expect("go", "play b c3\nplay b c3\nis_legal b d4\nmove_history\n", "= \n\n? illegal move\n\n= 1\n\n= black C3\n\n");
   /* two passes end a game, so none is put in behind one */
   expect("go", "play b pass\nplay b c3\nplay w PASS\nplay b c3\nfinal_score\nundo\nplay w c3\nfinal_score\n",
