@@ -64,6 +64,8 @@ typedef struct mz_file_stamp {
 /* Returns false where the file is not there, or cannot be examined. */
 bool mz_file_stamp_read(const char *path, mz_file_stamp *out);
 bool mz_file_is_dir(const char *path);
+/* A device, pipe or socket: one that may never end. */
+bool mz_file_is_endless(const char *path);
 /* Calls `visit` for every name in the folder but . and .., in no order; its failure ends the list and is returned. The visitor may
  * remove what it is called for. */
 typedef mz_status (*mz_file_visitor)(void *context, const char *name);

@@ -37,6 +37,11 @@ bool mz_file_is_dir(const char *path) {
   return mz_file_system.stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool mz_file_is_endless(const char *path) {
+  struct stat st;
+  return mz_file_system.stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* ---- paths ---- */
 
 mz_status mz_path_join(char *out, size_t size, const char *dir, const char *name) {

@@ -79,6 +79,7 @@ mz_status mz_checkpoint_open(mz_checkpoint *out, const char *path) {
   memset(out, 0, sizeof *out);
   if (snprintf(out->path, sizeof out->path, "%s", path) >= (int)sizeof out->path)
     return mz_fail(MZ_E_IO, "%s: path too long", path);
+  if (mz_file_is_endless(path)) return mz_fail(MZ_E_IO, "%s: a device or a pipe, no file with a checkpoint", path);
   MZ_TRY(mz_file_read(path, FILE_BYTES_MAX, &out->file, &out->size));
   mz_status status = read_table(out);
   if (status != MZ_OK) mz_checkpoint_close(out);

@@ -61,6 +61,7 @@ static void test_what_is_not_there_is_said(void **state) {
   static const refusal refusals[] = {
       {{"eval", "k@5"}, 4, "k@5: this run keeps no checkpoint of round 5; the nearest is k@"},
       {{"inspect", "k@999"}, 4, "the nearest is k@10"},
+      {{"inspect", "/dev/zero"}, 5, "/dev/zero: a device or a pipe, no file with a checkpoint"}, /* it has no end */
       {{"gtp", "k@bst"}, 2, "k@bst: '@' takes latest, best or a number of rounds, as in k@best; did you mean '@best'?"},
       {{"eval", "k", "--opponent", "k@7x"}, 2, "k@7x: '@' takes latest, best"},
       {{"eval", "k@"}, 2, "k@: '@' takes latest, best"},
