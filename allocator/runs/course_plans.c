@@ -221,16 +221,15 @@ static double distance(const mz_course_choice *a, const mz_course_choice *b) {
          4 * fabs(a->growth - b->growth);
 }
 
-/* The quickest, the cheapest and the one of the highest growth stay, whatever lies near them. */
+/* The quickest, the cheapest and the one of the highest growth stay, whatever lies near them; of equal ones the first. */
 static bool is_extreme(const mz_course_choices *out, int at) {
-  const mz_course_choice *one = &out->items[at];
-  bool quickest = true, cheapest = true, highest = true;
-  for (int i = 0; i < out->count; i++) {
-    quickest = quickest && one->total_s <= out->items[i].total_s;
-    cheapest = cheapest && one->cost <= out->items[i].cost;
-    highest = highest && one->growth >= out->items[i].growth;
+  int quickest = 0, cheapest = 0, highest = 0;
+  for (int i = 1; i < out->count; i++) {
+    if (out->items[i].total_s < out->items[quickest].total_s) quickest = i;
+    if (out->items[i].cost < out->items[cheapest].cost) cheapest = i;
+    if (out->items[i].growth > out->items[highest].growth) highest = i;
   }
-  return quickest || cheapest || highest;
+  return at == quickest || at == cheapest || at == highest;
 }
 
 /* Removes plans that lie next to others until there are few enough. */
