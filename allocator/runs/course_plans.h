@@ -3,7 +3,7 @@
 #pragma once
 #include "allocator/runs/stage_pool.h"
 
-enum { MZ_CHOICE_SETUPS_MAX = 32, MZ_CHOICE_BATCHES_MAX = 16 };
+enum { MZ_CHOICE_SETUPS_MAX = 64, MZ_CHOICE_BATCHES_MAX = 16 };
 enum { MZ_CHOICES_MAX = MZ_CHOICE_SETUPS_MAX * MZ_CHOICE_BATCHES_MAX };
 
 typedef struct mz_course_choice {
