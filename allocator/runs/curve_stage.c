@@ -93,16 +93,16 @@ static bool extend(const mz_curve *curve, int last, double target, mz_curve_stag
   return true;
 }
 
-/* Returns whether an earlier stage tells the same scores: resources change no result, so runs of one seed in the same batches learn
- * alike. */
-static bool is_repeated(const mz_curve_stage *stages, int at) {
+/* Returns whether another stage tells the same scores: resources change no result, so runs of one seed in the same batches learn alike.
+ * One that a run went through tells more than one that had ended before. */
+static bool is_repeated(const mz_curve_stage *stages, int count, int at) {
   const mz_curve_stage *one = &stages[at];
   if (!one->one_batch || !isfinite(one->end)) return false;
-  for (int i = 0; i < at; i++) {
+  for (int i = 0; i < count; i++) {
     const mz_curve_stage *other = &stages[i];
-    if (other->stage == one->stage && other->seed == one->seed && other->one_batch && other->batch_size == one->batch_size &&
-        !other->over && isfinite(other->end))
-      return true;
+    const bool alike = other->stage == one->stage && other->seed == one->seed && other->one_batch &&
+                       other->batch_size == one->batch_size && isfinite(other->end);
+    if (alike && (other->over == one->over ? i < at : one->over)) return true;
   }
   return false;
 }
@@ -120,9 +120,9 @@ mz_status mz_curve_stages(const mz_curve *curves, int count, int epochs, int sta
       if (!cut(&curves[c], first, last, moves, at) && !extend(&curves[c], last, target, at)) continue;
       at->curve = c;
       at->stage = s;
-      at->repeats = is_repeated(*out, *out_count);
       (*out_count)++;
     }
   }
+  for (int i = 0; i < *out_count; i++) (*out)[i].repeats = is_repeated(*out, *out_count, i);
   return MZ_OK;
 }

@@ -11,7 +11,7 @@ typedef struct mz_curve_stage {
   double amounts[MZ_COURSE_RESOURCES]; /* cores, GPUs, and the most GiB that were held */
   mz_plan plan;                        /* in force at its end */
   bool over;                           /* the run had ended before, at the target: its scores are those that it ended with */
-  bool repeats;                        /* an earlier curve of the same seed, in the same batches, tells its scores already */
+  bool repeats;                        /* another curve of the same seed, in the same batches, tells its scores */
   bool one_batch;                      /* it is uniform, and the run had its batch size from the first epoch on */
   double seconds;                      /* rounds and evaluations; NAN: an epoch is missing, or the curve is not timed */
   /* The best score before the stage and at its end. NAN: none was evaluated, or the curve is not one that learned as asked for. */
