@@ -122,13 +122,15 @@ static mz_status test_batches(mz_epoch_score *m) {
   return MZ_OK;
 }
 
+bool mz_epoch_score_cuts_batch(const mz_epoch_score *m, double batch_size) { return mz_monotone_cuts(&m->axis, -batch_size); }
+
 /* Leaves batches out that are smaller than the best; *cut: whether there were any. */
 static void cut_batches(mz_epoch_score *m, bool *cut) {
   int kept = 0;
   *cut = false;
   if (m->axis.verdict != MZ_MONOTONE_REFUTED) return;
   for (int b = 0; b < m->batches; b++)
-    if (!mz_monotone_cuts(&m->axis, -m->batch[b].rows)) m->batch[kept++] = m->batch[b];
+    if (!mz_epoch_score_cuts_batch(m, m->batch[b].rows)) m->batch[kept++] = m->batch[b];
   *cut = kept < m->batches;
   if (*cut)
     snprintf(m->cut, sizeof m->cut, "scores rise with batches up to %g rows (p = %.3g): smaller ones are left out", -m->axis.peak,

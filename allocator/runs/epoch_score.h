@@ -38,6 +38,8 @@ typedef struct mz_epoch_score {
 /* Fits to the curves that are `learned` and kept one batch size. mz_epoch_score_deinit. MZ_E_MEMORY. */
 mz_status mz_epoch_score_init(mz_epoch_score *model, const mz_curve *curves, int count, double target);
 void mz_epoch_score_deinit(mz_epoch_score *model);
+/* Returns whether batches of so many rows are left out, because larger ones learn better. */
+bool mz_epoch_score_cuts_batch(const mz_epoch_score *model, double batch_size);
 /* Times as many epochs as typical that one more run may need, with probability `level` (one-sided); INFINITY: not known. */
 double mz_epoch_score_stretch(const mz_epoch_score *model, double level);
 /* Score after `epochs` in batches of so many rows: the median's, and the interval that holds one more run's with probability `level`. Low

@@ -192,6 +192,8 @@ mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int coun
   return status;
 }
 
+bool mz_epoch_time_cuts_batch(const mz_epoch_time *m, double batch_size) { return mz_monotone_cuts(&m->axes[BATCH], batch_size); }
+
 /* How far one more run may be from a bound, which is the mean of the runs that have this fitted value. */
 static double spread_at(const mz_epoch_time *m, double bound, double level) {
   double runs = 0;

@@ -36,6 +36,8 @@ extern const char *const mz_epoch_time_axes[MZ_EPOCH_TIME_AXES];
 /* Fits to the steady curves that are `timed`; longer ones count with their first `epochs`, shorter ones as if they had gone on as in
  * their second half. Those with less than a quarter of the epochs are left out where there are longer ones. MZ_E_MEMORY. */
 mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int count, const mz_pipeline *pipeline, int epochs);
+/* Returns whether batches of so many rows are left out, because smaller ones take less time. */
+bool mz_epoch_time_cuts_batch(const mz_epoch_time *model, double batch_size);
 /* Seconds per epoch of one more run at a place: estimate, and the interval that holds it with probability `level`; open where nothing
  * bounds it. */
 mz_interval mz_epoch_time_at(const mz_epoch_time *model, double cores, double gpus, double moves, double batch_size,

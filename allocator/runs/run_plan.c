@@ -72,6 +72,16 @@ static mz_status check_time(const mz_epoch_time *m, const mz_run_limits *l, cons
   return MZ_OK;
 }
 
+/* Scores may rise up to batches of which the times rise again. */
+static mz_status check_batches(const mz_epoch_score *score, const mz_epoch_time *time, const char *fill) {
+  for (int b = 0; b < score->batches; b++)
+    if (!mz_epoch_time_cuts_batch(time, score->batch[b].rows)) return MZ_OK;
+  return mz_fail(MZ_E_CONFIG,
+                 "batch_size: %s%sseconds per epoch rise again beyond smaller batches: none is left; set batch_size, or measure "
+                 "others by %s --grid",
+                 score->cut, score->cut[0] ? ", and " : "", fill);
+}
+
 /* ---- the grid ---- */
 
 typedef struct search {
@@ -148,7 +158,7 @@ static void look_at_epochs(search *s, const mz_epoch_time *time, int epochs) {
     if (seen) continue;
     for (int b = 0; b < s->out->score.batches; b++) {
       const double rows = s->out->score.batch[b].rows;
-      if (l->batch_size > 0 && rows != l->batch_size) continue;
+      if ((l->batch_size > 0 && rows != l->batch_size) || mz_epoch_time_cuts_batch(time, rows)) continue;
       const mz_run_plan plan = make(s, time, place, rows, epochs);
       look_at(s, &plan);
       remember(s->out, &plan, l->target);
@@ -175,6 +185,30 @@ static mz_status look_at_all(search *s, const mz_curve *curves, int count, const
   return status;
 }
 
+static mz_status fit(mz_run_planning *p, const mz_curve *curves, int count, const mz_pipeline *pipeline, double target) {
+  MZ_TRY(mz_epoch_score_init(&p->score, curves, count, target));
+  return mz_epoch_time_fit(&p->time, curves, count, pipeline, p->score.epochs);
+}
+
+/* Whether the models leave out the batch size that the user set: then its own runs alone tell of it. */
+static bool stands_alone(const mz_run_planning *p, const mz_curve *curves, int count, double batch_size) {
+  bool ran = false;
+  for (int c = 0; c < count && batch_size > 0; c++) ran = ran || mz_curve_batch_size(&curves[c]) == batch_size;
+  return ran && (mz_epoch_score_cuts_batch(&p->score, batch_size) || mz_epoch_time_cuts_batch(&p->time, batch_size));
+}
+
+static mz_status make_in_one_batch(mz_run_planning **out, const mz_curve *curves, int count, const mz_pipeline *pipeline,
+                                   const mz_run_limits *limits, const char *fill) {
+  mz_curve *kept; /* their epochs stay those of `curves` */
+  int found = 0;
+  MZ_TRY(mz_alloc(&kept, (size_t)count, sizeof *kept));
+  for (int c = 0; c < count; c++)
+    if (mz_curve_batch_size(&curves[c]) == limits->batch_size) kept[found++] = curves[c];
+  const mz_status status = mz_run_planning_make(out, kept, found, pipeline, limits, fill); /* one size is not cut */
+  free(kept);
+  return status;
+}
+
 mz_status mz_run_planning_make(mz_run_planning **out, const mz_curve *curves, int count, const mz_pipeline *pipeline,
                                const mz_run_limits *limits, const char *fill) {
   mz_run_planning *made;
@@ -183,10 +217,14 @@ mz_status mz_run_planning_make(mz_run_planning **out, const mz_curve *curves, in
   MZ_TRY(check_limits(limits));
   MZ_TRY(mz_alloc(&made, 1, sizeof *made));
   search s = {.limits = limits, .out = made, .need_deadline = INFINITY, .need_target = -INFINITY, .need_budget = INFINITY};
-  MZ_TRY_CLEANUP(mz_epoch_score_init(&made->score, curves, count, limits->target));
+  MZ_TRY_CLEANUP(fit(made, curves, count, pipeline, limits->target));
+  if (stands_alone(made, curves, count, limits->batch_size)) {
+    status = make_in_one_batch(out, curves, count, pipeline, limits, fill);
+    goto cleanup;
+  }
   MZ_TRY_CLEANUP(check_score(&made->score, limits, fill));
-  MZ_TRY_CLEANUP(mz_epoch_time_fit(&made->time, curves, count, pipeline, made->score.epochs));
   MZ_TRY_CLEANUP(check_time(&made->time, limits, fill));
+  MZ_TRY_CLEANUP(check_batches(&made->score, &made->time, fill));
   MZ_TRY_CLEANUP(look_at_all(&s, curves, count, pipeline));
   made->shortfall = (mz_run_shortfall){.deadline_s = isfinite(s.need_deadline) ? s.need_deadline : NAN,
                                        .target = isfinite(s.need_target) ? s.need_target : NAN,

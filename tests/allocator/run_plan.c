@@ -32,6 +32,14 @@ static mz_run_planning *plan_of(const mz_curve *curves, int count, const mz_run_
   return out;
 }
 
+static void expect_refusal(const mz_curve *curves, int count, const mz_run_limits *l, const char *says) {
+  const mz_pipeline p = bakery();
+  mz_run_planning *out;
+  assert_int_equal(mz_run_planning_make(&out, curves, count, &p, l, FILL), MZ_E_CONFIG);
+  assert_null(out);
+  if (!strstr(mz_message(), says)) fail_msg("'%s' lacks '%s'", mz_message(), says);
+}
+
 static void test_most_runs_keep_what_the_plan_promises(void **state) {
   (void)state;
   enum { WORLDS = 40, RUNS = 10 };
@@ -96,7 +104,8 @@ static void test_the_cheapest_plan_is_taken(void **state) {
 static void test_what_cannot_be_is_said_limit_by_limit(void **state) {
   (void)state;
   mz_curve curves[CURVES];
-  const int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
+  const double on[] = {1, 2, 3, 4}, batches[] = {64, 128, 256, 512};
+  const int count = made_grid(&WORLD, on, 4, batches, 4, 5, 7, curves);
   mz_run_limits l = limits(5, 0.8);
   l.budget = 1;
   mz_run_planning *p = plan_of(curves, count, &l);
@@ -139,7 +148,8 @@ static void test_cores_that_slow_a_run_down_are_cut(void **state) {
 static void test_no_plan_holds_less_than_the_limits_ask_for(void **state) {
   (void)state;
   mz_curve curves[CURVES];
-  const int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
+  const double on[] = {1, 2, 3, 4}, batches[] = {64, 128, 256, 512};
+  const int count = made_grid(&WORLD, on, 4, batches, 4, 5, 7, curves);
   mz_run_limits l = limits(INFINITY, 0.8);
   mz_run_planning *p = plan_of(curves, count, &l);
   assert_true(p->best.amounts[MZ_COURSE_CORES] == 1); /* the cheapest, where there is time */
@@ -152,12 +162,48 @@ static void test_no_plan_holds_less_than_the_limits_ask_for(void **state) {
   made_free(curves, count);
 }
 
-static void expect_refusal(const mz_curve *curves, int count, const mz_run_limits *l, const char *says) {
-  const mz_pipeline p = bakery();
-  mz_run_planning *out;
-  assert_int_equal(mz_run_planning_make(&out, curves, count, &p, l, FILL), MZ_E_CONFIG);
-  assert_null(out);
-  if (!strstr(mz_message(), says)) fail_msg("'%s' lacks '%s'", mz_message(), says);
+/* The larger a batch, the longer its epochs: no plan counts on less. */
+static void test_batches_that_slow_a_run_down_are_cut(void **state) {
+  (void)state;
+  mz_curve curves[CURVES];
+  const double on[] = {1, 2, 3, 4}, batches[] = {64, 128, 256, 512};
+  const int count = made_grid(&WORLD, on, 4, batches, 4, 5, 7, curves);
+  for (int i = 0; i < count; i++)
+    for (int e = 0; e < curves[i].count; e++) curves[i].epochs[e].wall_s *= curves[i].epochs[e].batch_size / 64;
+  mz_run_limits l = limits(INFINITY, 0.8);
+  mz_run_planning *p = plan_of(curves, count, &l);
+  assert_non_null(strstr(p->time.cut[0], "batch_size = 64"));
+  assert_true(p->feasible && p->count > 0);
+  for (int i = 0; i < p->count; i++) assert_true(p->choices[i].batch_size == 64);
+  mz_run_planning_free(p);
+  l.batch_size = 512;
+  p = plan_of(curves, count, &l); /* as its own runs say */
+  assert_true(p->feasible && p->best.batch_size == 512);
+  const double each = 8 * made_seconds(&WORLD, p->best.amounts[MZ_COURSE_CORES], 512);
+  assert_true(fabs(p->best.seconds.estimate / (p->best.epochs * each) - 1) < 0.15);
+  mz_run_planning_free(p);
+  made_free(curves, count);
+}
+
+/* Batches of 64 rows learn worse than larger ones. */
+static void test_batches_that_learn_worse_are_cut(void **state) {
+  (void)state;
+  mz_curve curves[CURVES];
+  const int count = made_grid(&WORLD, CORES, 3, BATCHES, 3, 5, 7, curves);
+  for (int i = 0; i < count; i++)
+    for (int e = 0; e < curves[i].count; e++) curves[i].epochs[e].score *= curves[i].epochs[e].batch_size == 64 ? 0.5 : 1;
+  mz_run_limits l = limits(INFINITY, 0.8);
+  mz_run_planning *p = plan_of(curves, count, &l);
+  for (int i = 0; i < p->count; i++) assert_true(p->choices[i].batch_size > 64);
+  mz_run_planning_free(p);
+  l.batch_size = 64;
+  l.target = 0.4; /* the half of 0.8 */
+  p = plan_of(curves, count, &l);
+  assert_true(p->feasible && p->best.batch_size == 64);
+  mz_run_planning_free(p);
+  l.batch_size = 32; /* no run had it */
+  expect_refusal(curves, count, &l, "no run in batches of 32 rows is known, but in 128 to 512");
+  made_free(curves, count);
 }
 
 static void test_too_little_is_refused_with_what_fills_it(void **state) {
@@ -274,6 +320,8 @@ int main(void) {
       cmocka_unit_test(test_what_cannot_be_is_said_limit_by_limit),
       cmocka_unit_test(test_cores_that_slow_a_run_down_are_cut),
       cmocka_unit_test(test_no_plan_holds_less_than_the_limits_ask_for),
+      cmocka_unit_test(test_batches_that_slow_a_run_down_are_cut),
+      cmocka_unit_test(test_batches_that_learn_worse_are_cut),
       cmocka_unit_test(test_too_little_is_refused_with_what_fills_it),
       cmocka_unit_test(test_short_runs_change_nothing),
       cmocka_unit_test(test_a_run_of_less_than_a_quarter_tells_no_time),
