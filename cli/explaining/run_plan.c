@@ -108,12 +108,27 @@ static void print_knobs(const mz_plan *plan, const mz_knobs *set) {
                {"batch_actor", set->batch_actor, planned.batch_actor},
                {"learner_threads", set->learner_threads, planned.learner_threads},
                {"mcts_storage_size", set->mcts_storage_size, planned.mcts_storage_size},
-               {"batch_buffer_size", set->batch_buffer_size, planned.batch_buffer_size}};
+               {"batch_buffer_size", set->batch_buffer_size, planned.batch_buffer_size},
+               {"env_workers", set->env_workers, planned.env_workers}};
   for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++)
-    if (knobs[i].set == 0) printf(" --set %s=%lld", knobs[i].name, (long long)knobs[i].planned);
+    if (knobs[i].set == 0 && knobs[i].planned > 0) printf(" --set %s=%lld", knobs[i].name, (long long)knobs[i].planned);
 }
 
-static void print_command(const mz_run_plan_view *view, const mz_run_plan *best, const mz_settings *settings) {
+/* Likewise the stages, where there are several devices. */
+static void print_devices(const mz_plan *plan, const mz_pipeline *pipeline, const mz_placement_settings *set) {
+  const mz_knobs planned = mz_knobs_of_plan(plan);
+  const struct {
+    const char *name, *set;
+    int64_t planned;
+  } stages[] = {{"devices.selfplay", set->selfplay, planned.selfplay_device},
+                {"devices.reanalyze", set->reanalyze, planned.reanalyze_device},
+                {"devices.learning", set->learning, planned.learning_device}};
+  for (size_t i = 0; pipeline->device_count > 1 && i < sizeof stages / sizeof *stages; i++)
+    if (strcmp(stages[i].set, "auto") == 0) printf(" --set %s=%s", stages[i].name, pipeline->devices[stages[i].planned - 1].name);
+}
+
+static void print_command(const mz_run_plan_view *view, const mz_run_plan *best, const mz_pipeline *pipeline,
+                          const mz_settings *settings) {
   printf("carry out  muzero train");
   print_word("", view->run.env);
   printf(" --allocate fixed --threads %g", best->amounts[MZ_COURSE_CORES]);
@@ -121,6 +136,7 @@ static void print_command(const mz_run_plan_view *view, const mz_run_plan *best,
   print_word("--device ", view->run.device && strcmp(view->run.device, "auto") != 0 ? view->run.device : NULL);
   for (int i = 0; i < view->run.set_count; i++) print_word("--set ", view->run.sets[i]);
   print_knobs(&best->knobs, &settings->knobs);
+  print_devices(&best->knobs, pipeline, &settings->placement);
   if (best->batch_size != (double)mz_batch_schedule_at(settings, 0)) printf(" --set batch_schedule=0:%g", best->batch_size);
   printf(" --rounds %lld\n", (long long)(best->epochs * settings->train.phase_rounds));
 }
@@ -138,7 +154,7 @@ static void print_text(const mz_run_plan_view *view, const mz_run_planning *p, c
   printf("time       %.4g s (90 %%: %.4g to %.4g)\n", best->seconds.estimate, best->seconds.low, best->seconds.high);
   printf("score      %.4g (90 %%: %.4g to %.4g)\n", best->score.estimate, best->score.low, best->score.high);
   printf("cost       %.3g (90 %%: %.3g to %.3g)\n", best->cost.estimate, best->cost.low, best->cost.high);
-  if (!view->machine) print_command(view, best, settings);
+  if (!view->machine) print_command(view, best, &place->outset.pipeline, settings);
 }
 
 /* ---- all of it ---- */

@@ -1,4 +1,5 @@
 /* Plans of whole runs: learning curves are measured, planned by, carried out, and set beside what came of it. */
+#include "base/machine/machine.h"
 #include "tests/cli/support/lines.h"
 #include "tests/cli/support/process.h"
 #include <setjmp.h>
@@ -68,6 +69,24 @@ static void test_a_plan_has_its_keys(void **state) {
   process_run(&p, "plan", "tictactoe", TINY, "--target", "0.01", "--history", "h.db", "--set", "batch_schedule=0:8", NULL);
   assert_status(&p, 3);
   assert_says(p.err, "batch_size: no run in batches of 8 rows is known, but in 16 to 32");
+  process_free(&p);
+}
+
+/* The command that carries a plan out names the devices of its stages, which may be others than a fixed run begins on. */
+static void test_the_command_names_devices(void **state) {
+  (void)state;
+  process p = {0};
+  if (mz_machine_cores() < 2) return;
+  process_run(&p, PROFILE, "--until", "0.01", "--grid", "cores=2;batch_size=16", "--history", "d.db", "--set", "devices.cpu=0,1",
+              "--set", "devices.learning=cpu:1", NULL);
+  assert_status(&p, 0);
+  process_run(&p, "plan", "tictactoe", TINY, "--target", "0.01", "--history", "d.db", "--set", "devices.cpu=0,1", NULL);
+  assert_status(&p, 0);
+  assert_says(p.out, " --set devices.selfplay=cpu:0 --set devices.reanalyze=cpu:0 --set devices.learning=cpu:1");
+  process_run(&p, "plan", "tictactoe", TINY, "--target", "0.01", "--history", "h.db", NULL);
+  assert_status(&p, 0);
+  assert_null(strstr(p.out, "devices.learning=")); /* there is one only */
+  assert_null(strstr(p.out, "env_workers="));      /* nor are there processes */
   process_free(&p);
 }
 
@@ -159,8 +178,11 @@ static void test_static_carries_it_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_curves_are_measured),    cmocka_unit_test(test_a_plan_has_its_keys),
-      cmocka_unit_test(test_what_cannot_be_is_said), cmocka_unit_test(test_a_comparison_counts_what_did_not_begin),
+      cmocka_unit_test(test_curves_are_measured),
+      cmocka_unit_test(test_a_plan_has_its_keys),
+      cmocka_unit_test(test_the_command_names_devices),
+      cmocka_unit_test(test_what_cannot_be_is_said),
+      cmocka_unit_test(test_a_comparison_counts_what_did_not_begin),
       cmocka_unit_test(test_static_carries_it_out),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
