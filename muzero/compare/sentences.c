@@ -41,12 +41,16 @@ void mz_sentences_add(cJSON *o, const mz_series *series, const mz_arm *arms, int
     add_sentence(sentences, text);
   }
   for (int a = 0; a < count - 1; a++) {
-    int missed = 0;
-    for (int s = 0; s < series->seeds; s++) missed += !mz_series_cell(series, a, s)->reached;
-    if (!mz_series_censored(series, a)) continue;
+    int missed = 0, began = 0;
+    for (int s = 0; s < series->seeds; s++) {
+      const mz_cell_series *cell = mz_series_cell(series, a, s);
+      began += !cell->refused;
+      missed += !cell->refused && !cell->reached;
+    }
+    if (!mz_series_censored(series, a) || missed == 0) continue;
     snprintf(text, sizeof text,
              "%s did not reach the target in %d of %d seeds: its times are lower bounds, and nothing is claimed from them.",
-             arms[a].name, missed, series->seeds);
+             arms[a].name, missed, began);
     add_sentence(sentences, text);
   }
 }
