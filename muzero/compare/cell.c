@@ -126,9 +126,14 @@ mz_status mz_cell_start(mz_cell *cell, const mz_run_options *options, const mz_l
   cell->from = fdopen(up[0], "r");
   if (!cell->to || !cell->from) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "compare: no memory for a pipe"));
   close(down[0]), close(up[1]);
-  char line[2048];
-  if (!fgets(line, sizeof line, cell->from)) return mz_fail(MZ_E_INTERNAL, "the process ended before its run was open");
+  char *line = NULL; /* a message of control characters is several times as long in it */
+  size_t size = 0;
+  if (getline(&line, &size, cell->from) <= 0) {
+    free(line);
+    return mz_fail(MZ_E_INTERNAL, "the process ended before its run was open");
+  }
   cJSON *reply = cJSON_Parse(line);
+  free(line);
   if (!reply) return mz_fail(MZ_E_MEMORY, "compare: no memory for a reply");
   const cJSON *message = cJSON_GetObjectItemCaseSensitive(reply, "message"),
               *code = cJSON_GetObjectItemCaseSensitive(reply, "status");

@@ -148,12 +148,28 @@ static void test_answers_and_ledgers(void **state) {
   process_free(&p);
 }
 
+/* What an arm's process says is longer on its way than in words. */
+static void test_a_long_message_of_an_arm(void **state) {
+  (void)state;
+  process p = {0};
+  char path[601];
+  memset(path, '\x01', sizeof path - 1);
+  for (size_t i = 200; i < sizeof path; i += 200) path[i] = '/';
+  path[sizeof path - 1] = '\0';
+  process_run(&p, "compare", "tictactoe", TINY, "--arms", "rule,greedy", "--history", path, "--run", "c", NULL);
+  assert_int_equal(p.status, 5);
+  assert_clean(&p);
+  assert_says(p.err, "arm rule: history: \\x01\\x01");
+  process_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_messages),
       cmocka_unit_test(test_text_settings_are_utf8),
       cmocka_unit_test(test_a_run_of_such_a_name),
       cmocka_unit_test(test_answers_and_ledgers),
+      cmocka_unit_test(test_a_long_message_of_an_arm),
   };
   return cmocka_run_group_tests(tests, process_make_folder, process_remove_folder);
 }
