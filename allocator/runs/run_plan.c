@@ -14,6 +14,12 @@ static mz_status check_limits(const mz_run_limits *l) {
                    "prices.core_hour, prices.gpu_hour, prices.gib_hour: all are 0, so every plan costs the same; set one "
                    "above 0, for example prices.core_hour=1");
   if (!(l->deadline_s > 0)) return mz_fail(MZ_E_CONFIG, "deadline: %g seconds; a run needs more than 0", l->deadline_s);
+  if (l->epochs > MZ_RUN_EPOCHS_MAX)
+    return mz_fail(
+        MZ_E_CONFIG,
+        "train.rounds: they are %lld epochs, and a plan of a whole run has %d at most; set fewer, or 0 to have the plan "
+        "choose them",
+        (long long)l->epochs, MZ_RUN_EPOCHS_MAX);
   if (!(l->budget > 0)) return mz_fail(MZ_E_CONFIG, "budget: %g; a run costs more than 0", l->budget);
   return MZ_OK;
 }
@@ -175,7 +181,7 @@ static int longest(const search *s) {
 static mz_status look_at_all(search *s, const mz_curve *curves, int count, const mz_pipeline *pipeline) {
   mz_epoch_time *time;
   mz_status status = MZ_OK;
-  const int first = s->limits->epochs > 0 ? s->limits->epochs : 1, last = s->limits->epochs > 0 ? first : longest(s);
+  const int first = s->limits->epochs > 0 ? (int)s->limits->epochs : 1, last = s->limits->epochs > 0 ? first : longest(s);
   MZ_TRY(mz_alloc(&time, 1, sizeof *time));
   for (int e = first; e <= last && status == MZ_OK; e++) {
     status = mz_epoch_time_fit(time, curves, count, pipeline, e);

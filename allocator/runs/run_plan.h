@@ -7,13 +7,15 @@
 #include "allocator/runs/epoch_score.h"
 #include "allocator/runs/epoch_time.h"
 
+enum { MZ_RUN_EPOCHS_MAX = 1000000 };
+
 typedef struct mz_run_limits {
   double deadline_s, target, budget;               /* deadline, budget: INFINITY: none; target: the least score */
   double price[MZ_COURSE_RESOURCES];               /* per core-hour, GPU-hour, GiB-hour */
   double cores_min, cores_max, gpus_min, gpus_max; /* that are to be held, and may be */
   double moves;                                    /* fresh moves of an epoch */
   double batch_size;                               /* that the user set; 0: open */
-  int epochs;                                      /* likewise */
+  int64_t epochs;                                  /* likewise; at most MZ_RUN_EPOCHS_MAX */
   double level;                                    /* probability with which each interval holds a run's value, 0.9 */
 } mz_run_limits;
 
@@ -43,8 +45,8 @@ typedef struct mz_run_planning {
 } mz_run_planning;
 
 /* mz_run_planning_free. MZ_E_CONFIG where the curves are too few, saying on which axis and what fills it; where no batch's score rises;
- * where prices are all 0; where limits contradict each other. MZ_E_MEMORY. `fill` is the command that adds curves ("muzero profile cartpole
- * --score"). */
+ * where prices are all 0; where limits contradict each other, or the user set too many epochs. MZ_E_MEMORY. `fill` is the command that
+ * adds curves ("muzero profile cartpole --score"). */
 mz_status mz_run_planning_make(mz_run_planning **out, const mz_curve *curves, int count, const mz_pipeline *pipeline,
                                const mz_run_limits *limits, const char *fill);
 void mz_run_planning_free(mz_run_planning *planning);

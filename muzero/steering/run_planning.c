@@ -92,7 +92,7 @@ mz_run_limits mz_run_limits_of(const mz_run_ask *ask, const mz_settings *setting
                          .gpus_max = bounds->gpu_max,
                          .moves = mz_epoch_moves(settings),
                          .batch_size = ask->batch_open ? 0 : (double)mz_batch_schedule_at(settings, 0),
-                         .epochs = ask->epochs_open ? 0 : (int)ask->epochs,
+                         .epochs = ask->epochs_open ? 0 : ask->epochs,
                          .level = LEVEL};
 }
 

@@ -225,6 +225,9 @@ static void test_too_little_is_refused_with_what_fills_it(void **state) {
   few = l;
   few.cores_min = few.cores_max = 3; /* 1, 2 and 4 were run */
   expect_refusal(curves, count, &few, "no run on 3 cores and 0 GPUs or more, within the limits, is known (limits.cpu_min");
+  mz_run_limits endless = l;
+  endless.epochs = INT64_C(40000000000); /* more than an int holds */
+  expect_refusal(curves, count, &endless, "train.rounds: they are 40000000000 epochs, and a plan of a whole run has 1000000");
   mz_run_limits now = l;
   now.deadline_s = 0;
   expect_refusal(curves, count, &now, "deadline: 0 seconds");
