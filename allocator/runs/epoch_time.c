@@ -58,6 +58,34 @@ static void add_curve(mz_epoch_time *m, const mz_curve *curve, const mz_pipeline
   p->runs++;
 }
 
+static const mz_epoch_place *find(const mz_epoch_time *m, const mz_epoch *last, double moves, const mz_pipeline *pipeline) {
+  const mz_epoch_place wanted = {.cores = last->amounts[MZ_COURSE_CORES],
+                                 .gpus = last->amounts[MZ_COURSE_GPUS],
+                                 .moves = moves,
+                                 .batch_size = last->batch_size,
+                                 .plan = last->plan};
+  for (int i = 0; i < m->count; i++)
+    if (same_place(&m->places[i], &wanted, pipeline)) return &m->places[i];
+  return NULL;
+}
+
+/* How far runs under one knob plan at one place differ, whether it is the fastest there or not. */
+static void measure_repeats(mz_epoch_time *m, const mz_curve *curves, const bool *used, int count, const mz_pipeline *pipeline,
+                            int epochs) {
+  double squares = 0;
+  int runs = 0;
+  for (int i = 0; i < count; i++) {
+    const mz_epoch *last;
+    const double seconds = used[i] ? seconds_of(&curves[i], epochs, &last) : NAN;
+    const mz_epoch_place *place = used[i] && last ? find(m, last, curves[i].moves, pipeline) : NULL;
+    if (!place) continue;
+    squares += pow(log(seconds) - place->log_s, 2);
+    runs++;
+  }
+  m->degrees = runs - m->count;
+  m->noise = m->degrees >= 1 ? sqrt(squares / m->degrees) : NAN;
+}
+
 /* Keeps the fastest knob plan of a place. */
 static void keep_fastest(mz_epoch_time *m) {
   int kept = 0;
@@ -120,17 +148,6 @@ static mz_status fit(mz_epoch_time *m) {
 
 /* ---- noise ---- */
 
-static const mz_epoch_place *find(const mz_epoch_time *m, const mz_epoch *last, double moves, const mz_pipeline *pipeline) {
-  const mz_epoch_place wanted = {.cores = last->amounts[MZ_COURSE_CORES],
-                                 .gpus = last->amounts[MZ_COURSE_GPUS],
-                                 .moves = moves,
-                                 .batch_size = last->batch_size,
-                                 .plan = last->plan};
-  for (int i = 0; i < m->count; i++)
-    if (same_place(&m->places[i], &wanted, pipeline)) return &m->places[i];
-  return NULL;
-}
-
 static int distinct(const double *values, int count) {
   int found = 0;
   for (int i = 0; i < count; i++) {
@@ -157,9 +174,11 @@ static void measure_noise(mz_epoch_time *m, const mz_curve *curves, const bool *
     squares += off * off;
     runs++;
   }
-  const int blocks = distinct(m->fitted, m->count);
-  m->degrees = runs - blocks;
-  m->noise = m->degrees >= 1 ? sqrt(squares / m->degrees) : NAN;
+  const int degrees = runs - distinct(m->fitted, m->count);
+  if (degrees >= 1) { /* otherwise what repeats of slower plans tell stays */
+    m->degrees = degrees;
+    m->noise = sqrt(squares / degrees);
+  }
   m->closing_s = closed ? closing / closed : 0;
 }
 
@@ -183,6 +202,7 @@ mz_status mz_epoch_time_fit(mz_epoch_time *out, const mz_curve *curves, int coun
   choose(curves, count, pipeline, epochs, used);
   for (int i = 0; i < count; i++)
     if (used[i]) add_curve(out, &curves[i], pipeline, epochs);
+  measure_repeats(out, curves, used, count, pipeline, epochs);
   keep_fastest(out);
   mz_status status = MZ_OK;
   for (int axis = 0; axis < MZ_EPOCH_TIME_AXES && status == MZ_OK; axis++) status = test_axis(out, axis, &cuts);

@@ -23,7 +23,7 @@ typedef struct mz_epoch_time {
   mz_epoch_place places[MZ_EPOCH_TIME_POINTS_MAX];
   double fitted[MZ_EPOCH_TIME_POINTS_MAX];
   double x[MZ_EPOCH_TIME_POINTS_MAX][MZ_EPOCH_TIME_AXES];
-  double noise;     /* standard deviation of a run's log seconds around the fit; NAN: no two runs were alike */
+  double noise;     /* standard deviation of a run's log seconds around the fit, or its place's; NAN: no two runs were alike */
   double degrees;   /* of freedom behind it */
   double closing_s; /* of the evaluation that ends a run, mean; 0: none was seen */
   mz_monotone axes[MZ_EPOCH_TIME_AXES]; /* cores, GPUs, moves, batch */

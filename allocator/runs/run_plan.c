@@ -72,9 +72,10 @@ static mz_status check_time(const mz_epoch_time *m, const mz_run_limits *l, cons
                    "cores: no run on %g cores or fewer is known (limits.cpu_max, --threads): %s --grid cores=%g measures it",
                    l->cores_max, fill, l->cores_max);
   if (isnan(m->noise))
-    return mz_fail(MZ_E_CONFIG,
-                   "cores, batch_size: no two runs agree in both, so the noise of times is unknown: %s measures more seeds",
-                   fill);
+    return mz_fail(
+        MZ_E_CONFIG,
+        "cores, batch_size: no two runs agree in both and in all knobs, so the noise of times is unknown: %s measures more seeds",
+        fill);
   return MZ_OK;
 }
 

@@ -283,6 +283,26 @@ static void test_a_run_of_less_than_a_quarter_tells_no_time(void **state) {
   made_free(curves, count);
 }
 
+/* One run was quicker than all others there, by other knobs: how much runs differ is known from those all the same. */
+static void test_a_single_quick_run_leaves_the_noise_known(void **state) {
+  (void)state;
+  mz_curve curves[CURVES];
+  const mz_run_limits l = limits(INFINITY, 0.8);
+  int count = made_grid(&WORLD, CORES, 1, BATCHES, 1, 5, 7, curves);
+  mz_curve *quick = &curves[count++];
+  *quick = made_curve(&WORLD, 1, 64, 900);
+  for (int e = 0; e < quick->count; e++) {
+    quick->epochs[e].wall_s /= 2;
+    quick->epochs[e].plan.values[KNEADERS] = 2;
+  }
+  mz_run_planning *p = plan_of(curves, count, &l);
+  assert_true(p->feasible && p->best.knobs.values[KNEADERS] == 2);
+  assert_true(p->time.degrees == 4 && p->time.noise > 0.005 && p->time.noise < 0.15); /* 0.03 in truth */
+  assert_true(p->best.seconds.high > p->best.seconds.estimate && isfinite(p->best.seconds.high));
+  mz_run_planning_free(p);
+  made_free(curves, count);
+}
+
 static void test_one_seed_on_several_machines_is_one_curve(void **state) {
   (void)state;
   mz_curve curves[CURVES];
@@ -328,6 +348,7 @@ int main(void) {
       cmocka_unit_test(test_too_little_is_refused_with_what_fills_it),
       cmocka_unit_test(test_short_runs_change_nothing),
       cmocka_unit_test(test_a_run_of_less_than_a_quarter_tells_no_time),
+      cmocka_unit_test(test_a_single_quick_run_leaves_the_noise_known),
       cmocka_unit_test(test_one_seed_on_several_machines_is_one_curve),
       cmocka_unit_test(test_scores_keep_the_order_and_a_lower_stretch),
   };
