@@ -192,9 +192,13 @@ static mz_status look_at_all(search *s, const mz_curve *curves, int count, const
   return status;
 }
 
+/* Beside one long run the others tell nothing of as many epochs, but of fewer. */
 static mz_status fit(mz_run_planning *p, const mz_curve *curves, int count, const mz_pipeline *pipeline, double target) {
   MZ_TRY(mz_epoch_score_init(&p->score, curves, count, target));
-  return mz_epoch_time_fit(&p->time, curves, count, pipeline, p->score.epochs);
+  for (int epochs = p->score.epochs;; epochs /= 2) {
+    MZ_TRY(mz_epoch_time_fit(&p->time, curves, count, pipeline, epochs));
+    if (isfinite(p->time.noise) || epochs <= 1) return MZ_OK;
+  }
 }
 
 /* Whether the models leave out the batch size that the user set: then its own runs alone tell of it. */

@@ -40,7 +40,7 @@ typedef struct mz_run_planning {
   int count; /* for each of resources and batch the fewest epochs that reach the target, or as many as there are */
   mz_run_plan choices[MZ_RUN_CHOICES_MAX];
   int64_t looked_at;  /* combinations of resources, batch and epochs */
-  mz_epoch_time time; /* over as many epochs as were measured */
+  mz_epoch_time time; /* over as many epochs as were measured, or fewer where the noise is known of fewer only */
   mz_epoch_score score;
 } mz_run_planning;
 

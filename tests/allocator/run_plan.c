@@ -300,6 +300,12 @@ static void test_a_single_quick_run_leaves_the_noise_known(void **state) {
   assert_true(p->time.degrees == 4 && p->time.noise > 0.005 && p->time.noise < 0.15); /* 0.03 in truth */
   assert_true(p->best.seconds.high > p->best.seconds.estimate && isfinite(p->best.seconds.high));
   mz_run_planning_free(p);
+  made_world patient = WORLD;
+  patient.epochs = 5 * WORLD.epochs;
+  curves[count++] = made_curve(&patient, 1, 64, 901); /* beside it the others tell nothing of so many epochs */
+  p = plan_of(curves, count, &l);
+  assert_true(p->feasible && p->best.epochs < WORLD.epochs && isfinite(p->best.seconds.high));
+  mz_run_planning_free(p);
   made_free(curves, count);
 }
 
