@@ -20,12 +20,17 @@ static double mean_of(const mz_epoch *epochs, int count, size_t offset) {
   return measured > 0 ? sum / measured : NAN;
 }
 
+static bool has_noise(const mz_epoch *epoch) { return isfinite(epoch->noise_scale) && epoch->noise_scale > 0; }
+
+/* Of more epochs than there is room for, as many evenly spread. */
 static double median_noise(const mz_epoch *epochs, int count) {
   double values[NOISES_MAX];
   int measured = 0;
-  for (int i = 0; i < count && measured < NOISES_MAX; i++)
-    if (isfinite(epochs[i].noise_scale) && epochs[i].noise_scale > 0) values[measured++] = epochs[i].noise_scale;
-  return measured > 0 ? mz_median(values, measured) : NAN;
+  for (int i = 0; i < count; i++) measured += has_noise(&epochs[i]);
+  const int kept = measured < NOISES_MAX ? measured : NOISES_MAX;
+  for (int i = 0, at = 0; i < count; i++)
+    if (has_noise(&epochs[i])) values[(int64_t)at++ * kept / measured] = epochs[i].noise_scale;
+  return kept > 0 ? mz_median(values, kept) : NAN;
 }
 
 static double seconds_of(const mz_curve *curve, const mz_epoch *epochs, int count, double moves) {

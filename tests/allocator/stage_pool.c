@@ -1,4 +1,4 @@
-/* Stages of runs taken together: a seed counts once, and the quickest and the cheapest of many plans stay. */
+/* Stages of runs taken together: a seed counts once, all epochs of a stage count, and the quickest and the cheapest of many plans stay. */
 #include "course_world.h"
 #include "allocator/runs/curve_stage.h"
 
@@ -40,6 +40,22 @@ static void a_seed_counts_once_though_its_runs_end_at_the_target(void **unused) 
   expect_one_teller();
 }
 
+/* ---- long stages ---- */
+
+static void the_noise_scale_of_a_long_stage_is_of_all_its_epochs(void **unused) {
+  (void)unused;
+  enum { LONG = 300, EARLY = 140, FEW = 4 };
+  mz_curve_stage *items;
+  int item_count;
+  forget_runs();
+  run(1, 64, 1, FEW * LONG);
+  for (int e = 0; e < FEW * LONG; e++) curves[0].epochs[e].noise_scale = e % LONG < EARLY ? 10 : 20;
+  assert_int_equal(mz_curve_stages(curves, count, FEW * LONG, FEW, 2, 0, &items, &item_count), MZ_OK);
+  assert_int_equal(item_count, FEW);
+  for (int i = 0; i < item_count; i++) assert_float_equal(items[i].noise_scale, 20, 0);
+  free(items);
+}
+
 /* ---- many plans ---- */
 
 /* More cores are quicker and dearer, and all plans teach the same: none beats another. */
@@ -64,6 +80,7 @@ static int teardown(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_seed_counts_once_though_its_runs_end_at_the_target),
+      cmocka_unit_test(the_noise_scale_of_a_long_stage_is_of_all_its_epochs),
       cmocka_unit_test(the_quickest_and_the_cheapest_of_many_plans_stay),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
