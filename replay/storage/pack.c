@@ -222,3 +222,29 @@ cleanup:
   close_pack(&fd, path);
   return status;
 }
+
+mz_status mz_pack_find_segment(const char *path, uint64_t hash, const mz_spec *spec, mz_segment **out) {
+  mz_pack_row *rows;
+  int count, i = 0;
+  MZ_TRY(mz_pack_read_table(path, &rows, &count));
+  while (i < count && rows[i].hash != hash) i++;
+  const mz_status status =
+      i < count ? mz_pack_read_segment(path, &rows[i], spec, out)
+                : mz_fail(MZ_E_CHECKPOINT, "%s: segment %016llx is not in the pack", path, (unsigned long long)hash);
+  free(rows);
+  return status;
+}
+
+mz_status mz_pack_verify(const char *path, const mz_spec *spec) {
+  mz_pack_row *rows;
+  int count;
+  MZ_TRY(mz_pack_read_table(path, &rows, &count));
+  mz_status status = MZ_OK;
+  for (int i = 0; i < count && status == MZ_OK; i++) {
+    mz_segment *segment;
+    status = mz_pack_read_segment(path, &rows[i], spec, &segment);
+    if (status == MZ_OK) mz_segment_release(segment);
+  }
+  free(rows);
+  return status;
+}

@@ -23,3 +23,7 @@ bool mz_pack_is_newer(const char *path);
  * where they cannot be had. Sizes are checked before anything is allocated from them. */
 mz_status mz_pack_read_table(const char *path, mz_pack_row **rows, int *count); /* free(*rows) */
 mz_status mz_pack_read_segment(const char *path, const mz_pack_row *row, const mz_spec *spec, mz_segment **out);
+/* Reads the one with this hash. MZ_E_CHECKPOINT, too, where there is none. */
+mz_status mz_pack_find_segment(const char *path, uint64_t hash, const mz_spec *spec, mz_segment **out);
+/* Reads every segment; the first damage. */
+mz_status mz_pack_verify(const char *path, const mz_spec *spec);

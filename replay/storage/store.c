@@ -254,25 +254,24 @@ static mz_status locate(const mz_store *store, uint64_t hash, mz_pack_row *row, 
   return mz_path_join(path, PATH_MAX, store->dir, store->packs[at->pack].name);
 }
 
-static mz_status verify_pack(const mz_store *store, const char *path) {
-  mz_pack_row *rows;
-  int count;
-  MZ_TRY(mz_pack_read_table(path, &rows, &count));
-  mz_status status = MZ_OK;
-  for (int i = 0; i < count && status == MZ_OK; i++) {
-    mz_segment *segment;
-    status = mz_pack_read_segment(path, &rows[i], &store->spec, &segment);
-    if (status == MZ_OK) mz_segment_release(segment);
+/* The pack is suspect now. Segments of one that was damaged were written again, and it stays while older ones are wanted of it: another
+ * may hold a copy. The message stays that of the failure that led here. */
+static bool load_copy(mz_store *store, uint64_t hash, mz_segment **out) {
+  char why[MZ_MESSAGE_MAX], path[PATH_MAX];
+  bool more = true, found = false;
+  snprintf(why, sizeof why, "%s", mz_message());
+  for (int i = 0; more && !found; i++) {
+    lock(store);
+    const located *at = find(store, hash);
+    if (i == 0 && at) store->packs[at->pack].suspect = true;
+    more = i < store->pack_count;
+    const bool usable = more && store->packs[i].name[0] && !store->packs[i].damage &&
+                        mz_path_join(path, sizeof path, store->dir, store->packs[i].name) == MZ_OK;
+    unlock(store);
+    found = usable && mz_pack_find_segment(path, hash, &store->spec, out) == MZ_OK;
   }
-  free(rows);
-  return status;
-}
-
-static void suspect(mz_store *store, uint64_t hash) {
-  lock(store);
-  const located *at = find(store, hash);
-  if (at) store->packs[at->pack].suspect = true;
-  unlock(store);
+  if (!found) mz_fail(MZ_OK, "%s", why);
+  return found;
 }
 
 mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out) {
@@ -283,8 +282,8 @@ mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out) {
   unlock(store);
   MZ_TRY(status);
   status = mz_pack_read_segment(path, &row, &store->spec, out);
-  if (status == MZ_E_CHECKPOINT || status == MZ_E_IO) suspect(store, hash);
-  return status;
+  const bool lost = status == MZ_E_CHECKPOINT || status == MZ_E_IO;
+  return lost && load_copy(store, hash, out) ? MZ_OK : status;
 }
 
 /* Takes what packs hold that are gone or not to be relied on out of the index. */
@@ -306,7 +305,8 @@ static mz_status check_file(mz_store *store, pack *p, bool *sound) {
   const bool there = mz_file_stamp_read(path, &now);
   *sound = there && !p->suspect && memcmp(&now, &p->stamp, sizeof now) == 0;
   if (*sound) return MZ_OK;
-  const mz_status status = there ? verify_pack(store, path) : mz_fail(MZ_E_CHECKPOINT, "%s: is not there any more", path);
+  const mz_status status =
+      there ? mz_pack_verify(path, &store->spec) : mz_fail(MZ_E_CHECKPOINT, "%s: is not there any more", path);
   if (status == MZ_E_MEMORY) return status;
   *sound = status == MZ_OK;
   p->stamp = now;
@@ -390,7 +390,7 @@ mz_status mz_store_verify(mz_store *store) {
     MZ_TRY(status);
     if (!more) return MZ_OK;
     if (removed) continue;
-    status = verify_pack(store, path);
+    status = mz_pack_verify(path, &store->spec);
     if (status != MZ_OK && mz_file_exists(path))
       return status; /* otherwise the run that writes here has no use for it any more */
   }

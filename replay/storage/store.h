@@ -17,7 +17,8 @@ mz_status mz_store_write(mz_store *store, const mz_content *contents, int count,
 /* Bytes that writing takes at the most, of so many raw bytes with segments of such a length. */
 double mz_store_write_bytes(double raw, double longest);
 double mz_store_table_bytes(double segments); /* of the packs' tables, once there are so many */
-/* Checks the pack's and the segment's checksums: MZ_E_CHECKPOINT naming the pack. */
+/* Checks the pack's and the segment's checksums; one that is damaged is read from another pack that holds it, if any does: MZ_E_CHECKPOINT
+ * naming the pack. */
 mz_status mz_store_load(mz_store *store, uint64_t hash, mz_segment **out);
 /* Looks whether the packs' files are still what they were: segments of one that is gone, that was changed and is damaged, or from
  * which a segment could not be read are no longer had, with a warning, so that the next write stores them again. MZ_E_MEMORY. */
