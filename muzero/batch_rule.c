@@ -39,8 +39,7 @@ static mz_status refuse(const mz_settings *s, int64_t batch, const char *where) 
                   nearest = (long long)nearest_size(s, batch);
   if (batch < 1 || batch % least_batch(s) != 0)
     return mz_fail(MZ_E_CONFIG, "%s: batches of %lld rows do not divide into %lld shards%s; nearest valid value: %lld", where,
-                   asked, (long long)s->learning.shards,
-                   s->network.kind == MZ_MODEL_CONV && least > s->learning.shards ? " of whole groups of batch norm" : "",
+                   asked, (long long)s->learning.shards, least > s->learning.shards ? " of whole groups of batch norm" : "",
                    nearest);
   return mz_fail(MZ_E_CONFIG, "%s: the %lld rows that a round trains are no 1 to %d batches of %lld; nearest valid value: %lld",
                  where, rows, MZ_LOOP_COUNT_MAX, asked, nearest);

@@ -69,11 +69,21 @@ static void a_batch_that_does_not_go_is_refused_and_nothing_changes(void **unuse
   assert_memory_equal(&s, &before, sizeof s);
 }
 
+static void groups_of_a_projections_norm_are_named_as_those_of_boards_are(void **unused) {
+  (void)unused;
+  mz_settings s = preset("cartpole"); /* 8 shards, which 8 rows divide into */
+  s.network.projection = 16;
+  s.network.norm_rows = 8;
+  assert_int_equal(mz_batch_rule_apply(&s, 8, "batch_size"), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "do not divide into 8 shards of whole groups of batch norm; nearest valid value: 64"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_round_trains_as_many_rows_and_spans_stay),
       cmocka_unit_test(averages_that_are_off_stay_off),
       cmocka_unit_test(a_batch_that_does_not_go_is_refused_and_nothing_changes),
+      cmocka_unit_test(groups_of_a_projections_norm_are_named_as_those_of_boards_are),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
