@@ -249,6 +249,18 @@ static mz_status make_up_dir(mz_run *run, const mz_env *env, uint64_t seed) {
   return mz_run_make_up_dir(name, seed, run->dir, sizeof run->dir);
 }
 
+/* Replay is spilled while it is read, when the run has no folder yet: to where that will be, on the same disk. The file has no name there. */
+static mz_status spill_beside(const mz_run *run) {
+  char folder[MZ_DIR_MAX];
+  snprintf(folder, sizeof folder, "%s", run->dir);
+  while (!mz_file_exists(folder)) {
+    char *const slash = strrchr(folder, '/');
+    if (!slash) return mz_buffer_spill_to(run->state.buffer, ".");
+    slash[slash == folder] = '\0';
+  }
+  return mz_buffer_spill_to(run->state.buffer, folder);
+}
+
 /* reads: whether it failed before all of the old run was read. */
 static mz_status open_new(mz_run **out, const mz_run_options *options, bool *reads) {
   mz_run *run;
@@ -269,12 +281,13 @@ static mz_status open_new(mz_run **out, const mz_run_options *options, bool *rea
   if (options->from && !(run->parent = strdup(options->from))) MZ_TRY_CLEANUP(mz_fail(MZ_E_MEMORY, "--from: no memory"));
   MZ_TRY_CLEANUP(
       mz_run_start(run, env, options, seed)); /* before anything is written: a run that cannot be leaves no directory */
-  if (options->from) MZ_TRY_CLEANUP(take_over(run, options->from));
-  *reads = false;
   if (options->dir)
     MZ_TRY_CLEANUP(mz_run_set_dir(run, options->dir));
   else
     MZ_TRY_CLEANUP(make_up_dir(run, env, seed));
+  if (options->from) MZ_TRY_CLEANUP(spill_beside(run));
+  if (options->from) MZ_TRY_CLEANUP(take_over(run, options->from));
+  *reads = false;
   MZ_TRY_CLEANUP(mz_run_refuse_existing(run->dir));
   MZ_TRY_CLEANUP(mz_file_mkdirs(run->dir));
   MZ_TRY_CLEANUP(mz_run_lock(run));

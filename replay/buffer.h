@@ -49,8 +49,8 @@ int mz_buffer_segments(const mz_buffer *buffer);
  * the file when it is damaged). Bounds are in bytes of segments, raw and packed; 0: none. */
 mz_status mz_buffer_set_tiers(mz_buffer *buffer, int64_t raw_bytes, int64_t packed_bytes);
 /* The folder where packed segments beyond their bound go to a temporary file that has no name and is gone with the process.
- * Until it is given, and when the file cannot be written, they stay in memory, with one warning. Before anything is spilled.
- * MZ_E_MEMORY. */
+ * Until it is given, and when the file cannot be written, they stay in memory, with one warning. A file that there is already
+ * stays. MZ_E_MEMORY. */
 mz_status mz_buffer_spill_to(mz_buffer *buffer, const char *folder);
 
 typedef struct mz_tier_use {

@@ -29,7 +29,8 @@ static const mz_setting rows[] = {
                "raw bytes of the newest segments that stay uncompressed in memory; older ones are compressed; 0: all stay so"),
     MZ_SETTING(mz_replay_settings, packed_bytes, "replay.packed_bytes", MZ_SIZE, MZ_EXACT, 0, 1e15, "0", "bytes",
                "compressed bytes of replay that stay in memory; the oldest beyond them go to a temporary file in the run's "
-               "folder; 0: all stay"),
+               "folder (after "
+               "train --from: in the one around it); 0: all stay"),
 };
 
 const mz_settings_table mz_replay_table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};

@@ -151,7 +151,6 @@ void mz_tiers_settle(mz_tiers *tiers) {
 }
 
 mz_status mz_tiers_spill_to(mz_tiers *tiers, const char *folder) {
-  MZ_ASSERT(!tiers->spill);
   char *copy = strdup(folder);
   if (!copy) return mz_fail(MZ_E_MEMORY, "%s: out of memory", folder);
   free(tiers->folder);

@@ -130,6 +130,33 @@ static void a_run_goes_on_from_an_older_checkpoint_and_from_another_run(void **u
   drop_folder(folder);
 }
 
+static int tier_warnings;
+static void count_tier_warnings(void *context, mz_log_level level, const char *line) {
+  (void)context;
+  tier_warnings += level == MZ_LOG_WARNING && strstr(line, "stay in memory");
+}
+
+/* As far as memory goes it may be all too large: it is spilled while it is read, when the new run has no folder yet. */
+static void a_replay_that_is_taken_over_keeps_its_bounds(void **unused) {
+  (void)unused;
+  static const char *const bounds[] = {"replay.raw_bytes=100", "replay.packed_bytes=100"};
+  char folder[64], dir[80], child[96];
+  make_folder(folder);
+  snprintf(dir, sizeof dir, "%s/run", folder);
+  snprintf(child, sizeof child, "%s/deeper/still/child", folder);
+  train(dir, 6, 1);
+  mz_run *run;
+  const mz_run_options options = {.env = "tictactoe", .dir = child, .from = dir, .sets = bounds, .set_count = 2};
+  tier_warnings = 0;
+  mz_log_set_sink(count_tier_warnings, NULL);
+  expect_ok(mz_run_open(&run, &options));
+  mz_log_set_sink(NULL, NULL);
+  assert_int_equal(tier_warnings, 0);
+  play_to(run, 8);
+  mz_run_close(run);
+  drop_folder(folder);
+}
+
 static void what_the_optimizer_gathered_fits_one_like_it(void **unused) {
   (void)unused;
   static const char *const cases[][2] = {{"optimizer=sgd", "optimizer: the state that this run begins with is that of adam"},
@@ -270,6 +297,7 @@ int main(void) {
                                      cmocka_unit_test(nor_with_residual_networks),
                                      cmocka_unit_test(what_may_not_change_is_named),
                                      cmocka_unit_test(a_run_goes_on_from_an_older_checkpoint_and_from_another_run),
+                                     cmocka_unit_test(a_replay_that_is_taken_over_keeps_its_bounds),
                                      cmocka_unit_test(what_the_optimizer_gathered_fits_one_like_it),
                                      cmocka_unit_test(only_wanted_checkpoints_stay),
                                      cmocka_unit_test(shorter_logs_cost_their_lines_only),

@@ -17,6 +17,10 @@ static void without_a_folder_segments_stay_in_memory(void **state) {
   assert_int_equal(warnings, 2);
   ASSERT_OK(mz_buffer_spill_to(buffer, dir));
   assert_tiers(buffer, 0, 0, 25);
+  ASSERT_OK(mz_buffer_spill_to(buffer, missing)); /* the file is there already */
+  insert_games(buffer, 25, 5);
+  assert_tiers(buffer, 0, 0, 30);
+  assert_int_equal(warnings, 2);
   mz_buffer_free(buffer);
 }
 
