@@ -98,17 +98,19 @@ void mz_buffer_free(mz_buffer *buffer) {
   free(buffer);
 }
 
+/* A game's last segment has its look-ahead, too. */
 static mz_status check_bounds(const mz_replay_settings *settings, const mz_segment *segment) {
+  const char *const shorter = settings->segment_moves > 0 ? "lower replay.segment_moves or td_steps"
+                                                          : "set replay.segment_moves, which is 0 and keeps games whole";
   if (segment->moves > settings->capacity)
-    return mz_fail(MZ_E_CONFIG,
-                   "replay.capacity: a segment of %d transitions exceeds %lld; raise it or lower replay.segment_moves",
-                   segment->moves, (long long)settings->capacity);
+    return mz_fail(MZ_E_CONFIG, "replay.capacity: a segment of %d transitions exceeds %lld; raise it, or %s", segment->moves,
+                   (long long)settings->capacity, shorter);
   if (segment->bytes > MZ_SEGMENT_BYTES_MAX)
-    return mz_fail(MZ_E_CONFIG, "replay.segment_moves: a segment of %zu bytes exceeds %d, which none may have; lower it",
-                   segment->bytes, MZ_SEGMENT_BYTES_MAX);
+    return mz_fail(MZ_E_CONFIG, "replay.segment_moves: a segment of %zu bytes exceeds %d, which none may have; %s",
+                   segment->bytes, MZ_SEGMENT_BYTES_MAX, shorter);
   if ((int64_t)segment->bytes > settings->bytes_max)
-    return mz_fail(MZ_E_CONFIG, "replay.bytes: a segment of %zu bytes exceeds %lld; raise it or lower replay.segment_moves",
-                   segment->bytes, (long long)settings->bytes_max);
+    return mz_fail(MZ_E_CONFIG, "replay.bytes: a segment of %zu bytes exceeds %lld; raise it, or %s", segment->bytes,
+                   (long long)settings->bytes_max, shorter);
   return MZ_OK;
 }
 
