@@ -249,7 +249,7 @@ static mz_status make_up_dir(mz_run *run, const mz_env *env, uint64_t seed) {
   return mz_run_make_up_dir(name, seed, run->dir, sizeof run->dir);
 }
 
-/* Replay is spilled while it is read, when the run has no folder yet: to where that will be, on the same disk. The file has no name there. */
+/* Replay is spilled while it is read, when the run has no folder yet: to where that will be, on the same disk, in a file without a name. */
 static mz_status spill_beside(const mz_run *run) {
   char folder[MZ_DIR_MAX];
   snprintf(folder, sizeof folder, "%s", run->dir);
