@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define FILE_NAME "libmuzero_cuda.so"
+#define LIBRARY_NAME "libmuzero.so"
 #define ENTRY "mz_module_enter"
 
 static char path[512], why[MZ_MESSAGE_MAX];
@@ -29,6 +30,16 @@ static void program_folder(char out[], size_t size) {
   if (slash != NULL) *slash = '\0';
 }
 
+/* The folder of the shared library that this code is part of, without a slash at its end; "" where it is part of a program. */
+static void library_folder(char out[], size_t size) {
+  Dl_info info;
+  out[0] = '\0';
+  if (dladdr(path, &info) == 0 || info.dli_fname == NULL) return;
+  const char *slash = strrchr(info.dli_fname, '/');
+  if (slash != NULL && strncmp(slash + 1, LIBRARY_NAME, strlen(LIBRARY_NAME)) == 0)
+    snprintf(out, size, "%.*s", (int)(slash - info.dli_fname), info.dli_fname);
+}
+
 /* Returns whether the user has named the file. */
 static bool find_file(void) {
   const char *named = getenv("MUZERO_CUDA_MODULE");
@@ -36,10 +47,15 @@ static bool find_file(void) {
     snprintf(path, sizeof path, "%s", named);
     return true;
   }
-  char folder[384];
-  program_folder(folder, sizeof folder);
-  snprintf(path, sizeof path, "%s/%s", folder, FILE_NAME);
-  if (!is_there(path)) snprintf(path, sizeof path, "%s/../lib/muzero/%s", folder, FILE_NAME);
+  char library[384], program[384];
+  library_folder(library, sizeof library);
+  program_folder(program, sizeof program);
+  snprintf(path, sizeof path, "%s/muzero/%s", library, FILE_NAME);
+  if (library[0] != '\0' && is_there(path)) return false; /* whoever uses the library may lie anywhere */
+  snprintf(path, sizeof path, "%s/%s", program, FILE_NAME);
+  if (is_there(path)) return false;
+  snprintf(path, sizeof path, "%s/%s/%s", program, MUZERO_MODULE_FOLDER, FILE_NAME); /* as installed */
+  if (library[0] != '\0' && !is_there(path)) snprintf(path, sizeof path, "%s/muzero/%s", library, FILE_NAME);
   return false;
 }
 
@@ -108,12 +124,12 @@ static mz_status enter(void *library) {
 static mz_status find_and_open(void) {
   const bool named = find_file();
   if (!is_there(path))
-    return mz_fail(
-        MZ_E_DEVICE,
-        named
-            ? "%s: there is no such file (MUZERO_CUDA_MODULE)"
-            : "no CUDA module: there is no %s; build with -DMUZERO_CUDA=ON, which needs the CUDA toolkit and cuDNN 9.8 or later",
-        path);
+    return mz_fail(MZ_E_DEVICE,
+                   named ? "%s: there is no such file (MUZERO_CUDA_MODULE)"
+                         : "no CUDA module: there is no %s; build with -DMUZERO_CUDA=ON, which needs the CUDA toolkit and cuDNN "
+                           "9.8 or later, or name "
+                           "the file in MUZERO_CUDA_MODULE",
+                   path);
   if (!named && !driver_is_there()) return mz_fail(MZ_E_DEVICE, "no NVIDIA driver: libcuda.so.1 is not found");
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {

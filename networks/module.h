@@ -1,6 +1,7 @@
 /* CUDA devices come from a module, libmuzero_cuda.so, so that one program runs with and without them. It is sought and opened when it is
- * first asked for: $MUZERO_CUDA_MODULE, then beside the program, then in ../lib/muzero from there. The libraries that it needs (cuBLASLt,
- * cuDNN) are the loader's to find; failing that, they are looked for in $CUDA_HOME and among Python's nvidia wheels. */
+ * first asked for: $MUZERO_CUDA_MODULE; in muzero/ beside libmuzero.so, where that is loaded; beside the program; and where the program's
+ * installation has it (../lib/muzero from there, or what CMAKE_INSTALL_LIBDIR makes of it). The libraries that it needs (cuBLASLt, cuDNN)
+ * are the loader's to find; failing that, they are looked for in $CUDA_HOME and among Python's nvidia wheels. */
 #pragma once
 #include "networks/tape/backend.h"
 #include <stdarg.h>

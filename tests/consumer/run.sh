@@ -56,6 +56,33 @@ grep -qE '^played [1-9][0-9]* moves, return [1-9]' "$work/out" || fail "no game 
 quietly "$work/train_static" "$work/run" 1
 "$prefix/bin/muzero" inspect "$work/run" --verify >/dev/null || fail 'the program does not take the run'
 
+# The CUDA module lies in the installation: the program finds it there, and so does the shared library, wherever its user lies.
+module=$prefix/$libdir/muzero/libmuzero_cuda.so
+mkdir -p "${module%/*}"
+[[ -f $module ]] || : >"$module"
+cat >"$work/device.c" <<'END'
+#include <muzero.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  muzero_run_options options = MUZERO_RUN_OPTIONS_INIT;
+  muzero_run *run;
+  (void)argc;
+  options.env = "catch";
+  options.device = "cuda";
+  if (muzero_run_create(&run, argv[1], &options) != MUZERO_OK) puts(muzero_message());
+  return 0;
+}
+END
+quietly cc -o "$work/device" "$work/device.c" "${flags[@]}"
+LD_LIBRARY_PATH=$prefix/$libdir "$work/device" "$work/on_device" >"$work/out" 2>&1 || fail "device: $(cat "$work/out")"
+if grep -q 'no CUDA module' "$work/out"; then fail "the library does not find the module: $(cat "$work/out")"; fi
+"$prefix/bin/muzero" train catch --device cuda --rounds 1 --history none --run "$work/by_program" >"$work/out" 2>&1 || true
+if grep -q 'no CUDA module' "$work/out"; then fail "the program does not find the module: $(cat "$work/out")"; fi
+# With Debian's folders the module is elsewhere, seen from the program, too.
+quietly cmake -S "$root" -B "$work/debian" -G Ninja -DCMAKE_INSTALL_LIBDIR=lib/some-linux-gnu -DMUZERO_TESTS=OFF -DMUZERO_CUDA=OFF
+grep -q 'MUZERO_MODULE_FOLDER=[^ ]*\.\./lib/some-linux-gnu/muzero[^ ]* ' "$work/debian/compile_commands.json" ||
+  fail 'the program seeks the module where no installation puts it'
+
 # C++, by find_package.
 if command -v c++ >/dev/null; then
   for standard in c++11 c++20; do
