@@ -83,6 +83,14 @@ quietly cmake -S "$root" -B "$work/debian" -G Ninja -DCMAKE_INSTALL_LIBDIR=lib/s
 grep -q 'MUZERO_MODULE_FOLDER=[^ ]*\.\./lib/some-linux-gnu/muzero[^ ]* ' "$work/debian/compile_commands.json" ||
   fail 'the program seeks the module where no installation puts it'
 
+# Options of three words: small letters will do, and what is none of them is no AUTO.
+quietly cmake "-DMUZERO_CUDA=off" "$work/debian"
+if grep -qi 'cuda' "$work/out"; then fail 'MUZERO_CUDA=off seeks CUDA'; fi
+for option in MUZERO_CUDA=maybe MUZERO_FUZZ=no MUZERO_CUDA=; do
+  if cmake -DMUZERO_CUDA=OFF -DMUZERO_FUZZ=AUTO "-D$option" "$work/debian" >"$work/out" 2>&1; then fail "$option is taken"; fi
+  grep -q "$option: takes AUTO, ON or OFF" "$work/out" || fail "$option: $(cat "$work/out")"
+done
+
 # C++, by find_package.
 if command -v c++ >/dev/null; then
   for standard in c++11 c++20; do
