@@ -81,7 +81,7 @@ static mz_status store(const mz_option *option, const char *text, void *argument
   switch (option->type) {
     case MZ_OPTION_SWITCH: *(bool *)target = true; return MZ_OK;
     case MZ_OPTION_TEXT:
-      if (!*text) return mz_fail(MZ_E_USAGE, "%s: an empty text; it takes %s", option->name, option->help);
+      if (!*text) return mz_fail(MZ_E_USAGE, "%s: an empty text; its meaning: %s", option->name, option->help);
       *(const char **)target = text;
       return MZ_OK;
     case MZ_OPTION_LIST: {

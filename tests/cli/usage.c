@@ -89,10 +89,11 @@ static const struct {
     {{"help", "train", "more"}, 2, "'more': one argument too many"},
     {{"train", "--help=yes"}, 2, "--help: takes no value"},
     {{"train"}, 2, "needs ENV"},
-    {{"train", ""}, 2, "ENV: an empty text; it takes an environment"},
-    {{"train", "tictactoe", "--run", ""}, 2, "--run: an empty text; it takes the run's directory"},
+    {{"train", ""}, 2, "ENV: an empty text; its meaning: an environment"},
+    {{"train", "tictactoe", "--run", ""}, 2, "--run: an empty text; its meaning: the run's directory"},
     {{"train", "tictactoe", "--history="}, 2, "--history: an empty text"},
     {{"resume", ""}, 2, "RUN: an empty text"},
+    {{"envs", "--new", ""}, 2, "--new: an empty text; its meaning: write a folder NAME"}, /* a sentence with every help */
     {{"train", "tictactoe", "--rounds", "99999999999999999999"}, 2, "out of range; the largest is 9223372036854775807"},
     {{"train", "tictactoe", "more"}, 2, "'more': one argument too many"},
     {{"train", "tictactoe", "--round", "3"}, 2, "--rounds"},
