@@ -36,7 +36,9 @@ static mz_status check_name(const char *path, const char *name) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", more[] = "0123456789-";
   size_t length = 0;
   while (name[length] && (strchr(letters, name[length]) || (length > 0 && strchr(more, name[length])))) length++;
-  if (length == 0 || name[length] || length >= NAME_MAX_BYTES)
+  if (length >= NAME_MAX_BYTES)
+    return mz_fail(MZ_E_CONFIG, "--new %s: a name of %zu bytes; it takes at most %d", path, strlen(name), NAME_MAX_BYTES - 1);
+  if (length == 0 || name[length])
     return mz_fail(MZ_E_CONFIG,
                    "--new %s: '%s' is no name for a file; it takes letters, digits, '_' and '-', and begins with a letter", path,
                    name);
