@@ -47,6 +47,9 @@ static void test_a_new_environment_works_as_it_is(void **state) {
   shell(&p, 3, "$M envs --new $(printf 'n%.0s' $(seq 64))");
   assert_says(p.err, "a name of 64 bytes; it takes at most 63");
   shell(&p, 0, "$M envs --new $(printf 'n%.0s' $(seq 63)) && rm -r nnn*");
+  shell(&p, 0,
+        "mkdir 'my tools' && ln -s \"$M\" 'my tools/muzero' && MUZERO='my tools/muzero' CC='" C_COMPILER "' sh one/test.sh");
+  assert_says(p.out, "no findings");
   shell(&p, 2, "$M envs --new three --players 3");
   shell(&p, 2, "$M envs --players 2");
   shell(&p, 2, "$M envs --pixels");
