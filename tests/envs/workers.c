@@ -100,6 +100,7 @@ static const fault faults[] = {
     {NULL, ODD "make_raises_at_length", .says = {"cannot be made: ValueError: gone gone"}},
     {NULL, .name = ODD "make_spawns"},
     {NULL, "gym:Odd-v0,import=no_such_module", .says = {"cannot import no_such_module: No module named"}},
+    {NULL, "gym:Odd-v0,import=dev", .says = {"cannot import dev: No module named"}}, /* / is no folder of modules */
     {NULL, "gym:Odd-v0,wrap=no_such_module:Wrapper", .says = {"wrap=no_such_module:Wrapper: No module named"}},
     {NULL, "gym:Odd-v0,wrap=gymnasium:Missing",
      .says = {"wrap=gymnasium:Missing: module 'gymnasium' has no attribute 'Missing'"}},

@@ -5,6 +5,11 @@ that describes it, then shared memory arrives, and from then on each byte over t
 (envs/worker/mailbox.h): they are played, the answers are written beside the questions, and a byte goes back. The end of the socket is
 the end of this process.
 """
+import sys
+
+# The script comes from memory, so that Python takes / for its folder and would import from there before all others.
+if sys.path[:1] == ["/"]:
+    del sys.path[0]
 import array
 import ast
 import contextlib
@@ -20,7 +25,6 @@ import select
 import signal
 import socket
 import struct
-import sys
 import threading
 import time
 import traceback
