@@ -108,6 +108,7 @@ fi
 
 # The sources in another project.
 quietly cmake -S "$here/within" -B "$work/within" -G Ninja "-DMUZERO_SOURCE=$root" "-DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER-}"
+quietly ninja -C "$work/within" mz_kernels_plain # without a build type nothing is optimised, as in Debug; it compiles all the same
 if [[ ${3-} == --build ]]; then
   quietly cmake "-DCMAKE_BUILD_TYPE=Release" "$work/within"
   quietly ninja -C "$work/within" train_with_muzero_muzero train_with_muzero_muzero_static

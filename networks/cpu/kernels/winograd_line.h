@@ -6,7 +6,11 @@
 #pragma once
 #include "networks/cpu/kernels/vec.h"
 
+#ifdef __OPTIMIZE__
 #define INLINE static inline __attribute__((always_inline))
+#else /* gcc does not see there which function a pointer names, and refuses to compile what it must inline and cannot */
+#define INLINE static inline
+#endif
 
 INLINE vec times(const float factor, vec x) { return v_mul(v_set(factor), x); }
 INLINE vec plus_times(vec y, const float factor, vec x) { return v_fma(v_set(factor), x, y); }
