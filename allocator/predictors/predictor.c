@@ -19,9 +19,15 @@ mz_status mz_predictor_find(const char *name, const char *where, const mz_predic
   return MZ_OK;
 }
 
+/* Names what allocate.predictor may be: auto, then the predictors. */
+static const char *choice_name(int index) { return index == 0 ? "auto" : mz_predictor_name(index - 1); }
+
 mz_status mz_predictor_chosen(const char *setting, const mz_predictor **out) {
+  int index;
   *out = NULL;
-  return strcmp(setting, "auto") == 0 ? MZ_OK : mz_predictor_find(setting, "allocate.predictor", out);
+  MZ_TRY(mz_find_named(setting, "predictor", choice_name, "allocate.predictor", &index));
+  if (index > 0) *out = mz_predictors[index - 1];
+  return MZ_OK;
 }
 
 size_t mz_predictor_memory_most(void) {

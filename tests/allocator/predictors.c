@@ -65,6 +65,12 @@ static void test_names(void **state) {
   }
   assert_int_equal(mz_predictor_find("rige", "allocate.predictor", &p), MZ_E_CONFIG);
   assert_string_equal(mz_message(), "allocate.predictor: 'rige' is no predictor; did you mean ridge?");
+  assert_int_equal(mz_predictor_chosen("auto", &p), MZ_OK);
+  assert_null(p);
+  assert_int_equal(mz_predictor_chosen("ridge", &p), MZ_OK);
+  assert_string_equal(p->name, "ridge");
+  assert_int_equal(mz_predictor_chosen("oracle of delphi", &p), MZ_E_CONFIG);
+  assert_non_null(strstr(mz_message(), "there are auto, last, nearest"));
   assert_int_equal(mz_predictor_find("oracle of delphi", "x", &p), MZ_E_CONFIG);
   assert_non_null(strstr(mz_message(), "there are last, nearest, ridge, isotonic, analytic, residual"));
 }
