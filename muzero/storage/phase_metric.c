@@ -62,7 +62,7 @@ static const mz_phase_metric rows[] = {
     UINT("rss_bytes", rss_bytes, LAST, "bytes", "resident memory, that of processes that play the environment included"),
     FLOAT(phase_s, SUM, "s", "wall time of the phase"),
     FLOAT(round_s, SUM, "s", "wall time of its rounds"),
-    FLOAT(evaluation_s, SUM, "s", "wall time of its evaluation"),
+    FLOAT(evaluation_s, SUM, "s", "wall time of its evaluation, without the 100 fresh games that confirm a score or close a run"),
     FLOAT(cpu_s, SUM, "s", "CPU time of the process and of those that play its environment"),
     FLOAT(env_cpu_s, SUM, "s", "its part of the processes that play the environment"),
     FLOAT(reserved_core_s, SUM, "core s", "cores that the plan reserves, over the phase"),
