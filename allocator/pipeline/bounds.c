@@ -25,9 +25,10 @@ static mz_status check_settings(const mz_allocation_settings *s) {
                    s->high);
   }
   if (s->objective == MZ_OBJECTIVE_COST && s->core_hour == 0 && s->gib_hour == 0) {
-    return mz_fail(MZ_E_CONFIG,
-                   "allocate.objective: cost, but prices.core_hour and prices.gib_hour are 0, so that plans cost nothing, however "
-                   "long they take; set one of them, or use allocate.objective=time");
+    return mz_fail(
+        MZ_E_CONFIG,
+        "allocate.objective: cost, but prices.core_hour and prices.gib_hour are 0, so that plans cost nothing, however "
+        "long they take; set one of them, or use allocate.objective=time");
   }
   return MZ_OK;
 }

@@ -155,7 +155,8 @@ static void print_result(const cJSON *result, const char *history) {
     printf("nothing was measured\n");
     return;
   }
-  printf("fastest %.4g ms a round: %s\n", 1e3 * mz_json_number_or_nan(result, "best_s"), mz_json_text_or_empty(result, "best_text"));
+  printf("fastest %.4g ms a round: %s\n", 1e3 * mz_json_number_or_nan(result, "best_s"),
+         mz_json_text_or_empty(result, "best_text"));
   const double ratio = mz_json_number_or_nan(result, "ratio"), low = mz_json_number_or_nan(result, "ratio_low");
   if (isnan(ratio))
     printf("it was not measured again, so it may only have been lucky\n");
