@@ -2,7 +2,9 @@
 #include "base/maths/digest.h"
 #include "base/maths/streams.h"
 
-enum { MOVES = 2000, PLACES = 4096 /* a power of two: observations with a move that are remembered */ };
+/* A move may take long elsewhere: it is over when enough were compared, or when no observation has come again for so many moves. */
+enum { MOVES = 2000, ENOUGH = 300, IN_VAIN = 500 };
+enum { PLACES = 4096 }; /* observations with a move that are remembered */
 
 typedef struct seen {
   uint64_t question, answer; /* hashes: of an observation and a move, of what followed */
@@ -72,7 +74,8 @@ static mz_status make_move(probe *p, int move, bool *over) {
 
 static mz_status play(probe *p) {
   bool over = true;
-  for (int move = 0; move < MOVES; move++) {
+  for (int move = 0; move < MOVES && p->found.compared < ENOUGH; move++) {
+    if (move == IN_VAIN && p->found.compared == 0) break;
     if (over) {
       mz_rng rng = mz_stream_chance_probe(MZ_CHANCE_RESET, move);
       const mz_generator generator = mz_generator_from_rng(&rng);
