@@ -10,7 +10,7 @@
 
 static mz_chance measured(const char *name) {
   const mz_env *env;
-  mz_chance found;
+  mz_chance found = {0};
   if (mz_env_find(name, &env) != MZ_OK || mz_chance_measure(env, &found) != MZ_OK) fail_msg("%s: %s", name, mz_message());
   return found;
 }
