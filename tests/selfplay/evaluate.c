@@ -247,9 +247,10 @@ static void test_openings_come_in_pairs(void **unused) {
   for (int i = 0; i < GAMES / 2; i++) units[i] = (there[2 * i] + there[2 * i + 1] + 2) / 4;
   mz_interval expected = mz_points_interval(units, GAMES / 2);
   assert_true(e.points.low == expected.low && e.points.high == expected.high);
+  const double pairs = 0.5 * GAMES;
   double squares = 0;
   for (int i = 0; i < GAMES / 2; i++) squares += pow(there[2 * i] + there[2 * i + 1] - 2 * e.mean_return, 2) / 4;
-  assert_true(fabs(e.ci95 - 1.96 * sqrt(squares / (GAMES / 2 - 1) / (GAMES / 2))) < 1e-12);
+  assert_true(fabs(e.ci95 - 1.96 * sqrt(squares / (pairs - 1) / pairs)) < 1e-12);
   match.games = 2;
   assert_true(isnan(played(&match, NULL).ci95)); /* one opening tells nothing of how they differ */
   match.games = GAMES - 1;                       /* the last opening from one seat only */
