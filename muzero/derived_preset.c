@@ -89,7 +89,7 @@ mz_status mz_preset_derive(const mz_env *env, char **text, size_t *size) {
       fmaxf(fmaxf(fabsf(spec->return_min), fabsf(spec->return_max)), fmaxf(fabsf(spec->reward_min), fabsf(spec->reward_max)));
   const bool transform = reach > 10;
   const bool large = mz_spec_obs_bytes(spec) > LARGE_OBSERVATION; /* replay would take gigabytes */
-  if (!is_short && !is_board) MZ_TRY(find_chance(env, &chance));
+  if (!is_short && !is_board && spec->return_max > 0) MZ_TRY(find_chance(env, &chance));
   MZ_TRY(mz_alloc(text, ROOM, 1));
   const int length = snprintf(
       *text, ROOM,
