@@ -203,5 +203,7 @@ double mz_plan_bytes(const mz_pipeline *pipeline, const mz_plan *plan, char *out
 cJSON *mz_pipeline_to_json(const mz_pipeline *pipeline);
 mz_status mz_pipeline_from_json(mz_pipeline *pipeline, const cJSON *json, const char *where, mz_status code);
 cJSON *mz_plan_to_json(const mz_pipeline *pipeline, const mz_plan *plan); /* {"cpu_actor": 2, …} */
+/* Adds mz_plan_text of the whole plan as a member. */
+void mz_plan_add_text(cJSON *object, const char *key, const mz_pipeline *pipeline, const mz_plan *plan);
 /* Knobs that the object lacks keep their values in *plan; unknown ones are an error. Ranges are not checked: mz_plan_refused. */
 mz_status mz_plan_from_json(const mz_pipeline *pipeline, mz_plan *plan, const cJSON *json, const char *where, mz_status code);

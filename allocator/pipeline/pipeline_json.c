@@ -152,6 +152,12 @@ cJSON *mz_plan_to_json(const mz_pipeline *pipeline, const mz_plan *plan) {
   return o;
 }
 
+void mz_plan_add_text(cJSON *object, const char *key, const mz_pipeline *pipeline, const mz_plan *plan) {
+  char text[512];
+  mz_plan_text(pipeline, plan, NULL, text, sizeof text);
+  cJSON_AddStringToObject(object, key, text);
+}
+
 /* ---- reading ---- */
 
 static mz_status read_when_set(const mz_fields *f, const char *key, double *out) {

@@ -88,10 +88,8 @@ static double regret_of(const mz_agreement *a, double (*chosen_s)(const mz_agree
 
 static cJSON *plan_json(const mz_agreed_plan *plan, const mz_pipeline *pipeline) {
   cJSON *row = cJSON_CreateObject();
-  char text[512];
-  mz_plan_text(pipeline, &plan->plan, NULL, text, sizeof text);
   mz_json_add(row, "plan", mz_plan_to_json(pipeline, &plan->plan));
-  cJSON_AddStringToObject(row, "text", text);
+  mz_plan_add_text(row, "text", pipeline, &plan->plan);
   cJSON_AddNumberToObject(row, "measured_s", plan->measured_s);
   cJSON_AddNumberToObject(row, "measurements", plan->measurements);
   cJSON_AddNumberToObject(row, "simulated_s", plan->simulated_s);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PASSES_MAX = 64, PLAN_TEXT = 512 };
+enum { PASSES_MAX = 64 };
 enum { FINALISTS = 5, FINAL_PASSES_LEAST = 5 };
 static const double FIRST_SHARE = 0.7; /* of a limited time, for the first measurements */
 static const double CONFIDENCE = 0.9;  /* that all finalists' intervals hold together (Bonferroni) */
@@ -180,10 +180,8 @@ static cJSON *stages_json(const profile *p, const measured *plan) {
 
 static cJSON *plan_json(const profile *p, const measured *plan) {
   cJSON *row = cJSON_CreateObject();
-  char text[PLAN_TEXT];
-  mz_plan_text(p->pipeline, &plan->plan, NULL, text, sizeof text);
   mz_json_add(row, "plan", mz_plan_to_json(p->pipeline, &plan->plan));
-  cJSON_AddStringToObject(row, "text", text);
+  mz_plan_add_text(row, "text", p->pipeline, &plan->plan);
   cJSON_AddStringToObject(row, "source", plan->source);
   mz_json_add(row, "unit_s", cJSON_CreateDoubleArray(plan->unit_s, plan->count));
   mz_json_add(row, "round_s", cJSON_CreateDoubleArray(plan->round_s, plan->count));
@@ -211,10 +209,8 @@ static cJSON *result_json(const profile *p, bool stopped) {
   mz_interval ratio = ratio_of(p, &p->plans[best]);
   if (best == MZ_PROFILE_DEFAULT && p->plans[best].again > 0) ratio = (mz_interval){1, 1, 1};
   cJSON_AddNumberToObject(o, "noise", noise_of(p));
-  char text[PLAN_TEXT];
-  mz_plan_text(p->pipeline, &p->plans[best].plan, NULL, text, sizeof text);
   mz_json_add(o, "best", mz_plan_to_json(p->pipeline, &p->plans[best].plan));
-  cJSON_AddStringToObject(o, "best_text", text);
+  mz_plan_add_text(o, "best_text", p->pipeline, &p->plans[best].plan);
   cJSON_AddNumberToObject(o, "best_s", judged_s(p, &p->plans[best]));
   cJSON_AddNumberToObject(o, "default_s", judged_s(p, &p->plans[MZ_PROFILE_DEFAULT]));
   cJSON_AddNumberToObject(o, "ratio", ratio.estimate);
