@@ -251,12 +251,11 @@ static mz_status make_up_dir(mz_run *run, const mz_env *env, uint64_t seed) {
 
 /* Replay is spilled while it is read, when the run has no folder yet: to where that will be, on the same disk, in a file without a name. */
 static mz_status spill_beside(const mz_run *run) {
-  char folder[MZ_DIR_MAX];
+  char folder[MZ_DIR_MAX], inner[MZ_DIR_MAX];
   snprintf(folder, sizeof folder, "%s", run->dir);
   while (!mz_file_exists(folder)) {
-    char *const slash = strrchr(folder, '/');
-    if (!slash) return mz_buffer_spill_to(run->state.buffer, ".");
-    slash[slash == folder] = '\0';
+    snprintf(inner, sizeof inner, "%s", folder);
+    MZ_TRY(mz_path_folder(inner, folder, sizeof folder));
   }
   return mz_buffer_spill_to(run->state.buffer, folder);
 }

@@ -128,14 +128,18 @@ mz_status mz_worker_process_share(mz_worker_process *process, size_t bytes, cons
   return MZ_OK;
 }
 
+static int ms_until(uint64_t until_ns) {
+  const uint64_t now_ns = mz_clock_ns();
+  return now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0;
+}
+
 /* A process that has ended is waited for no longer, though what it has started may hold its end of the socket. Signals that come
  * meanwhile do not lengthen the wait. */
 static bool comes_in_time(const mz_worker_process *process) {
   struct pollfd wait[] = {{.fd = process->socket, .events = POLLIN}, {.fd = process->end, .events = POLLIN}};
   const uint64_t until_ns = mz_clock_ns() + (uint64_t)(process->timeout_s * 1e9);
   for (;;) {
-    const uint64_t now_ns = mz_clock_ns();
-    const int found = poll(wait, 2, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
+    const int found = poll(wait, 2, ms_until(until_ns));
     if (found != -1 || errno != EINTR) return found != 0;
   }
 }
@@ -166,10 +170,10 @@ static bool ends_in_time(const mz_worker_process *process, double patience_s) {
   struct pollfd end = {.fd = process->end, .events = POLLIN};
   const uint64_t until_ns = mz_clock_ns() + (uint64_t)(patience_s * 1e9);
   for (;;) {
-    const uint64_t now_ns = mz_clock_ns();
+    const int left_ms = ms_until(until_ns);
     if (has_ended(process)) return true;
-    if (now_ns >= until_ns) return false;
-    poll(&end, 1, process->end >= 0 ? (int)((until_ns - now_ns) / 1000000 + 1) : LOOK_MS);
+    if (left_ms == 0) return false;
+    poll(&end, 1, process->end >= 0 ? left_ms : LOOK_MS);
   }
 }
 
