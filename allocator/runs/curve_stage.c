@@ -22,7 +22,7 @@ static double mean_of(const mz_epoch *epochs, int count, size_t offset) {
 
 static bool has_noise(const mz_epoch *epoch) { return isfinite(epoch->noise_scale) && epoch->noise_scale > 0; }
 
-/* Of more epochs than there is room for, as many evenly spread. */
+/* Takes as many epochs as there is room for, evenly spread. */
 static double median_noise(const mz_epoch *epochs, int count) {
   double values[NOISES_MAX];
   int measured = 0;

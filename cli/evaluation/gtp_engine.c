@@ -14,8 +14,8 @@
 
 enum { LIFE_FD = 3, PATIENCE_MS = 2000, POLL_MS = 10 };
 
-/* What watches over the command, which a shell often has for a child that would outlive it: all that it starts is of one group, and
- * ends when the command ends, or when nobody holds the other end of LIFE_FD any more, however that came. */
+/* Watches over the command, which a shell often has for a child that would outlive it: all that it starts is of one group, and ends
+ * when the command ends, or when nobody holds the other end of LIFE_FD any more, however that came. */
 static const char watcher[] = "exec 4<&0; { sh -c \"$1\" <&4 3<&- 4<&-; kill -9 0; } & exec <&- 4<&- >&-; read x <&3; kill -9 0";
 
 /* In the new process: only what a signal handler may do, for other threads are not there to let go of their locks. */

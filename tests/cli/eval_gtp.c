@@ -57,7 +57,7 @@ static void test_programs_that_do_not_play_on(void **state) {
   (void)state;
 #define ANSWERS(moves) "gtp:while read c; do case \"$c\" in genmove*) echo '" moves "';; *) echo =;; esac; echo; done"
   process p = {0};
-  /* With whatever a line may hold: an identity, spaces, tabs, control characters. */
+  /* A line may hold an identity, spaces, tabs, control characters. */
   static const char *const resigns[] = {ANSWERS("= resign"), ANSWERS("=7 resign"), ANSWERS("=\tresign  "), ANSWERS("= Resign \r"),
                                         ANSWERS("\001= \033resign")};
   for (size_t i = 0; i < sizeof resigns / sizeof resigns[0]; i++) {

@@ -148,7 +148,7 @@ static void test_answers_and_ledgers(void **state) {
   process_free(&p);
 }
 
-/* What an arm's process says is longer on its way than in words. */
+/* An arm's process says in more bytes what is short in words. */
 static void test_a_long_message_of_an_arm(void **state) {
   (void)state;
   process p = {0};

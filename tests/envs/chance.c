@@ -1,4 +1,4 @@
-/* Where random play shows that chance decides after moves, and where it does not. */
+/* Random play shows where chance decides after moves, and where it does not. */
 #include "envs/chance.h"
 #include <setjmp.h>
 #include <stdarg.h>
